@@ -1,0 +1,77 @@
+import type { JsonObject } from "./json.ts";
+
+/** A limit on a key or a provider. */
+export interface RateLimit {
+  readonly type: "requests" | "tokens";
+  readonly unit: "rps" | "rpm" | "rph" | "rpd" | "rpw";
+  readonly value: number;
+}
+
+/** `Resolved.json` of kind api_key (by hash or by id; id "admin" is the admin key). */
+export interface ApiKeyResource {
+  readonly id: string;
+  readonly name: string;
+  readonly type: "organisation-service" | "workspace-service" | "workspace-user";
+  readonly organisation_id: string;
+  /** Null for an organisation key: it then works in the organisation's default workspace. */
+  readonly workspace_id: string | null;
+  /** "*" = all. */
+  readonly scopes: readonly string[];
+  /** Unix ms, null = never. */
+  readonly expires_at: number | null;
+  readonly defaults: {
+    readonly config_id: string | null;
+    readonly metadata: Readonly<Record<string, string>>;
+    readonly allow_config_override: boolean;
+  };
+  readonly rate_limits: readonly RateLimit[];
+  /** Null = all. */
+  readonly allowed_models: readonly string[] | null;
+  /** Provider slugs; null = all. */
+  readonly allowed_providers: readonly string[] | null;
+  /** SHA-256 of the key text, hex. */
+  readonly key_sha256: string;
+}
+
+/** `Resolved.json` of kind provider; its credentials are `Resolved.sealed`, bound to "provider/<slug>". */
+export interface ProviderResource {
+  readonly slug: string;
+  /** Identifier of the catalogue. */
+  readonly provider: string;
+  readonly organisation_id: string;
+  /** Null = every workspace of the organisation. */
+  readonly workspace_id: string | null;
+  readonly settings: JsonObject;
+  readonly custom_host: string | null;
+  /** Whether a caller may point this provider's credential at a host of its own. Default false. */
+  readonly allow_custom_host: boolean;
+  readonly rate_limits: readonly RateLimit[];
+}
+
+/** `Resolved.json` of kind providers (all that a tenant may use, without secrets). */
+export interface ProviderListResource {
+  readonly providers: readonly ProviderResource[];
+}
+
+/**
+ * `Resolved.json` of kind config. Credentials in it are cut out: a node that had some carries
+ * `sealed_credentials`, base64 of a Sealed message bound to "<config id>/<option path>".
+ */
+export interface ConfigResource {
+  readonly id: string;
+  readonly name: string;
+  readonly version: string;
+  readonly organisation_id: string;
+  readonly workspace_id: string | null;
+  readonly config: JsonObject;
+}
+
+/** `Resolved.json` of kind guardrail. */
+export interface GuardrailResource {
+  readonly id: string;
+  readonly name: string;
+  readonly organisation_id: string;
+  readonly workspace_id: string | null;
+  readonly checks: readonly { readonly id: string; readonly parameters: JsonObject; readonly is_enabled: boolean }[];
+  readonly actions: JsonObject;
+}
