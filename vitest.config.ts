@@ -1,0 +1,22 @@
+import { defineConfig } from "vitest/config";
+
+/** Sources are run directly: the export condition "unigate:source" points every workspace package at its src. */
+const source = { resolve: { conditions: ["unigate:source", "node"] }, ssr: { resolve: { conditions: ["unigate:source", "node"] } } };
+
+const project = (name: string, include: string[], more: object = {}) => ({
+  ...source,
+  test: { name, include, testTimeout: 20_000, hookTimeout: 60_000, ...more },
+});
+
+export default defineConfig({
+  test: {
+    maxWorkers: 2,
+    projects: [
+      project("unit", ["packages/*/src/**/*.test.ts", "services/*/src/**/*.test.ts"]),
+      project("contract", ["test/contract/**/*.test.ts"]),
+      project("architecture", ["test/architecture/**/*.test.ts"]),
+      project("conformance", ["test/conformance/**/*.test.ts"]),
+      project("e2e", ["test/e2e/**/*.test.ts"], { fileParallelism: false, testTimeout: 60_000, hookTimeout: 120_000 }),
+    ],
+  },
+});
