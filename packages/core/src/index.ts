@@ -1,6 +1,36 @@
-export { backgroundCall, type BoundedCall, boundCall, type Call } from "./call.ts";
+export { type BoundedCall, backgroundCall, boundCall, type Call } from "./call.ts";
 export { type CancelReason, CancelToken, sleep, toAbortSignal } from "./cancel.ts";
+export { type Clock, systemClock } from "./clock.ts";
+export { type CompileResult, compileConfig, slugOf } from "./config/compile.ts";
+export { type CutConfig, cutCredentials } from "./config/cut-credentials.ts";
+export { CREDENTIAL_FIELDS, fieldName, renameAliases, SETTING_FIELDS } from "./config/fields.ts";
+export { nearestName } from "./config/nearest-name.ts";
+export type {
+  CacheRule,
+  CompiledConfig,
+  CompiledLeaf,
+  CompiledNode,
+  ConfigProblem,
+  Destination,
+  HookRule,
+  RetryRule,
+  Timeouts,
+} from "./config/types.ts";
+export { dropParams, parsePath } from "./drop-params.ts";
 export { ERRORS, type ErrorCode, errorBody, GatewayError, toGatewayError, typeOfStatus } from "./errors.ts";
+export { newId, newSpanId, newTraceId, newUuid } from "./ids.ts";
 export { bufferOfJson, isObject, type JsonObject, jsonOf, MAX_JSON_DEPTH } from "./json.ts";
+export { chooseByWeight } from "./plan/choose-by-weight.ts";
+export { planConfig } from "./plan/plan.ts";
+export type { PlanChoice, PlanHedge, PlanLeaf, PlanNode, Planned, PlanSequence, PlanView } from "./plan/types.ts";
+export type {
+  ApiKeyResource,
+  ConfigResource,
+  GuardrailResource,
+  ProviderListResource,
+  ProviderResource,
+  RateLimit,
+} from "./resources.ts";
 export { type Credentials, Secret } from "./secret.ts";
+export { startTrace, type TraceContext } from "./trace.ts";
 export { completionTokens, emptyUsage, promptTokens, type Usage } from "./usage.ts";

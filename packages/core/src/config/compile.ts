@@ -1,0 +1,124 @@
+import { bufferOfJson, type JsonObject } from "../json.ts";
+import { SETTING_FIELDS } from "./fields.ts";
+import { type Inherited, inherit, NOTHING_INHERITED } from "./inherit.ts";
+import { readConfig } from "./read.ts";
+import { joined, modelSlug, nodeProblems } from "./rules.ts";
+import type { ConfigNode } from "./schema.ts";
+import type { CompiledConfig, CompiledLeaf, CompiledNode, ConfigProblem, Destination } from "./types.ts";
+
+export type CompileResult =
+  | { readonly ok: true; readonly config: CompiledConfig }
+  | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
+
+/** How many targets a config may have (behaviour 1.2). */
+const MAX_ROOT_TARGETS = 100;
+const MAX_NESTED_TARGETS = 50;
+const NO_SETTINGS = Buffer.alloc(0);
+
+/**
+ * Validates, inherits and numbers a config whose aliases are renamed and whose credentials are cut out.
+ * Pure; edge and router get the same result from the same JSON. `saved` configs are read strictly (DESIGN 8.2).
+ */
+export function compileConfig(json: unknown, origin: "saved" | "inline"): CompileResult {
+  const read = readConfig(json, origin);
+  if (!read.ok) return read;
+  const building: Building = { leaves: [], problems: [], saved: origin === "saved", needsRouter: false };
+  const root = compileNode(building, read.node, NOTHING_INHERITED, "", false);
+  if (building.problems.length > 0) return { ok: false, problems: building.problems };
+  return { ok: true, config: { root, leaves: building.leaves, warnings: read.warnings, needsRouter: building.needsRouter } };
+}
+
+interface Building {
+  readonly leaves: CompiledLeaf[];
+  readonly problems: ConfigProblem[];
+  readonly saved: boolean;
+  needsRouter: boolean;
+}
+
+function compileNode(building: Building, node: ConfigNode, parent: Inherited, path: string, isTarget: boolean): CompiledNode {
+  building.problems.push(...nodeProblems(node, path, isTarget, building.saved));
+  const own = inherit(parent, node);
+  if (node.strategy === undefined || node.targets === undefined) return compileLeaf(building, node, own, path);
+
+  const limit = isTarget ? MAX_NESTED_TARGETS : MAX_ROOT_TARGETS;
+  if (node.targets.length > limit) {
+    building.problems.push({ path: joined(path, "targets"), message: `at most ${limit} targets, found ${node.targets.length}` });
+    return { kind: "single", child: compileLeaf(building, node, own, path) };
+  }
+  const children = node.targets.map((target, index) => ({
+    target,
+    node: compileNode(building, target, own, joined(path, `targets[${index}]`), true),
+  }));
+  const { mode } = node.strategy;
+  if (mode !== "single") building.needsRouter = true;
+  switch (mode) {
+    case "loadbalance":
+      return { kind: "loadbalance", children: children.map((child) => ({ weight: child.target.weight ?? 1, node: child.node })) };
+    case "fallback": {
+      const leaveOn = node.strategy.on_status_codes ?? node.on_status_codes ?? null;
+      return {
+        kind: "fallback",
+        children: children.map((child) => ({ leaveOn: child.target.on_status_codes ?? leaveOn, node: child.node })),
+      };
+    }
+    case "conditional":
+      building.problems.push({
+        path: joined(path, "strategy.mode"),
+        message: 'expected "single", "loadbalance" or "fallback"; conditional routing is not available yet',
+      });
+      return { kind: "single", child: firstOf(children) };
+    default:
+      return { kind: "single", child: firstOf(children) };
+  }
+}
+
+function firstOf(children: readonly { readonly node: CompiledNode }[]): CompiledNode {
+  const first = children[0];
+  if (first === undefined) throw new Error("the schema lets no empty list of targets through");
+  return first.node;
+}
+
+function compileLeaf(building: Building, node: ConfigNode, own: Inherited, path: string): CompiledNode {
+  const index = building.leaves.length;
+  const optionPath = path === "" ? "config" : `config.${path}`;
+  building.leaves.push({
+    index,
+    optionPath,
+    name: node.name ?? "",
+    destination: destinationOf(node),
+    sealedCredentials: node.sealed_credentials ?? null,
+    settingsJson: settingsOf(node),
+    ...own,
+  });
+  return { kind: "leaf", leaf: index, optionPath };
+}
+
+/** `provider: "@slug"` over `virtual_key` over the slug in `override_params.model` (behaviour 1.1). */
+function destinationOf(node: ConfigNode): Destination {
+  if (node.provider?.startsWith("@") === true) return { kind: "slug", slug: slugOf(node.provider) };
+  if (node.provider !== undefined) return { kind: "provider", provider: node.provider };
+  if (node.virtual_key !== undefined) return { kind: "slug", slug: slugOf(node.virtual_key) };
+  if (node.passthrough === true) return { kind: "passthrough" };
+  if (node.prompt_id !== undefined) return { kind: "prompt", promptId: node.prompt_id };
+  const slug = modelSlug(node);
+  return slug === null ? { kind: "request" } : { kind: "slug", slug };
+}
+
+/** The slug of "@slug", "@slug/model" or "slug". */
+export function slugOf(text: string): string {
+  const start = text.startsWith("@") ? 1 : 0;
+  const slash = text.indexOf("/");
+  return slash < 0 ? text.slice(start) : text.slice(start, slash);
+}
+
+function settingsOf(node: ConfigNode): Buffer {
+  const settings: JsonObject = {};
+  let some = false;
+  for (const field of SETTING_FIELDS) {
+    const value = (node as JsonObject)[field];
+    if (value === undefined) continue;
+    settings[field] = value;
+    some = true;
+  }
+  return some ? bufferOfJson(settings) : NO_SETTINGS;
+}

@@ -1,0 +1,158 @@
+import { z } from "zod";
+
+// The config object of spec section 2.1 with what DESIGN 8.2 adds. One description, made twice: strict for what is
+// saved, tolerant for what comes inline.
+
+const anyObject = z.record(z.string(), z.unknown());
+const status = z.int().min(100).max(599);
+
+/** A field's message says what would be right; the path is added by whoever reports it. */
+function makeSchemas(strict: boolean) {
+  const object = <T extends z.core.$ZodLooseShape>(shape: T) => (strict ? z.strictObject(shape) : z.object(shape));
+
+  const sticky = object({
+    enabled: z.boolean(),
+    hash_fields: z
+      .array(z.string().regex(/^(metadata|params|headers)\./, "expected a field that starts with metadata., params. or headers."))
+      .optional(),
+    ttl: z.int().min(1).optional(),
+  });
+
+  const breaker = object({
+    failure_threshold: z.number().min(1).optional(),
+    failure_threshold_percentage: z.number().min(1).max(100).optional(),
+    minimum_requests: z.int().min(1).optional(),
+    cooldown_interval: z.number().min(30_000),
+    failure_status_codes: z.array(status).optional(),
+  });
+
+  const strategy = object({
+    mode: z.enum(["single", "loadbalance", "fallback", "conditional"]),
+    conditions: z.array(object({ query: anyObject, then: z.string() })).optional(),
+    default: z.string().optional(),
+    on_status_codes: z.array(status).optional(),
+    sticky: sticky.optional(),
+    select: z.enum(["weighted", "least_latency", "least_busy", "lowest_cost"]).optional(),
+    hedge: object({
+      delay_ms: z.int().min(0).optional(),
+      percentile: z.number().min(1).max(99).optional(),
+      max_extra_percent: z.number().min(0).max(100).optional(),
+    }).optional(),
+    cb_config: breaker.optional(),
+  });
+
+  const feedback = object({ value: z.number().optional(), weight: z.number().optional(), metadata: anyObject.optional() });
+  const action = object({ feedback: feedback.optional(), deny: z.boolean().optional() });
+  const hook = object({
+    id: z.string().min(1),
+    type: z.enum(["guardrail", "mutator"]).optional(),
+    async: z.boolean().optional(),
+    sequential: z.boolean().optional(),
+    deny: z.boolean().optional(),
+    checks: z
+      .array(z.looseObject({ id: z.string().min(1), parameters: anyObject.optional(), is_enabled: z.boolean().optional() }))
+      .optional(),
+    on_fail: action.optional(),
+    on_success: action.optional(),
+  });
+  // Every further property of the object form is a check, so it is loose in both.
+  const guardrail = z.union(
+    [z.string().min(1), z.looseObject({ id: z.string().optional(), deny: z.boolean().optional(), async: z.boolean().optional() })],
+    {
+      error: "expected a guardrail id or an object with checks",
+    },
+  );
+
+  const text = z.string();
+  const node = object({
+    strategy: strategy.optional(),
+    name: text.optional(),
+    strict_compat_compliance: z.boolean().optional(),
+    provider: z.string().min(1).optional(),
+    api_key: text.optional(),
+    virtual_key: z.string().min(1).optional(),
+    prompt_id: z.string().min(1).optional(),
+    custom_host: text.optional(),
+    passthrough: z.boolean().optional(),
+    override_params: anyObject.optional(),
+    default_params: anyObject.optional(),
+    drop_params: z.array(z.string().min(1)).optional(),
+    request_timeout: z.int().min(1).optional(),
+    timeouts: object({
+      connect_ms: z.int().min(1).optional(),
+      first_token_ms: z.int().min(1).optional(),
+      idle_ms: z.int().min(1).optional(),
+    }).optional(),
+    cache: object({
+      mode: z.enum(["simple", "semantic"]),
+      max_age: z.number().optional(),
+      threshold: z.number().min(0).max(1).optional(),
+      embedding: anyObject.optional(),
+    }).optional(),
+    retry: object({
+      attempts: strict ? z.int().min(0).max(5) : z.int().min(0),
+      on_status_codes: z.array(status).optional(),
+      use_retry_after_headers: z.boolean().optional(),
+    }).optional(),
+    cb_config: breaker.optional(),
+    weight: z.number().min(0).optional(),
+    on_status_codes: z
+      .array(
+        z.union([
+          status,
+          z
+            .string()
+            .regex(/^\d{3}$/)
+            .transform(Number),
+        ]),
+      )
+      .optional(),
+    forward_headers: z.array(z.string()).optional(),
+    get targets() {
+      return z.array(node).min(1).optional();
+    },
+    resource_name: text.optional(),
+    deployment_id: text.optional(),
+    api_version: text.optional(),
+    deployments: z.array(object({ deployment_id: text, alias: text, api_version: text, is_default: z.boolean().optional() })).optional(),
+    after_request_hooks: z.array(hook).optional(),
+    before_request_hooks: z.array(hook).optional(),
+    input_guardrails: z.array(guardrail).optional(),
+    output_guardrails: z.array(guardrail).optional(),
+    cloud_access_key_id: text.optional(),
+    cloud_secret_access_key: text.optional(),
+    cloud_session_token: text.optional(),
+    cloud_region: text.optional(),
+    cloud_auth_type: text.optional(),
+    cloud_role_arn: text.optional(),
+    cloud_external_id: text.optional(),
+    cloudb_project_id: text.optional(),
+    cloudb_region: text.optional(),
+    cloudb_service_account_json: z.union([anyObject, text]).optional(),
+    cloudc_region: text.optional(),
+    cloudc_deployment_name: text.optional(),
+    cloudc_deployment_type: z.enum(["serverless", "managed"]).optional(),
+    cloudc_endpoint_name: text.optional(),
+    cloudc_api_version: text.optional(),
+    cloudc_resource_name: text.optional(),
+    cloudc_deployment_id: text.optional(),
+    cloudc_model_name: text.optional(),
+    cloudc_auth_mode: text.optional(),
+    cloudc_entra_tenant_id: text.optional(),
+    cloudc_entra_client_id: text.optional(),
+    cloudc_entra_client_secret: text.optional(),
+    cloudc_entra_scope: text.optional(),
+    cloudc_foundry_url: text.optional(),
+    provider_organization: text.optional(),
+    provider_project: text.optional(),
+    /** Put in place of credentials by control; never accepted from a caller. */
+    sealed_credentials: text.optional(),
+  });
+  return node;
+}
+
+export const savedConfigSchema = makeSchemas(true);
+export const inlineConfigSchema = makeSchemas(false);
+
+/** A config whose shape is right; its rules are checked by `compileConfig`. */
+export type ConfigNode = z.infer<typeof inlineConfigSchema>;

@@ -1,0 +1,96 @@
+import type { JsonObject } from "../json.ts";
+
+/** Something wrong with a config. `path` is "targets[1].retry.attempts", empty for the config itself. */
+export interface ConfigProblem {
+  readonly path: string;
+  readonly message: string;
+}
+
+export interface RetryRule {
+  /** 0 to 5. */
+  readonly attempts: number;
+  readonly onStatusCodes: readonly number[];
+  readonly useRetryAfter: boolean;
+}
+
+export interface CacheRule {
+  readonly mode: "simple" | "semantic";
+  /** Seconds. */
+  readonly maxAge: number;
+}
+
+/** One hook as the pipeline runs it; its JSON is what the guardrail service reads. */
+export interface HookRule {
+  readonly id: string;
+  /** Runs after the answer and changes nothing. */
+  readonly async: boolean;
+  /** The normalised hook of behaviour 7.1 as JSON; null when it is only the id of a saved one. */
+  readonly inlineJson: Buffer | null;
+}
+
+export interface Timeouts {
+  readonly connectMs: number;
+  readonly firstTokenMs: number;
+  readonly idleMs: number;
+}
+
+/** Where a leaf goes. */
+export type Destination =
+  /** A provider of the catalogue, with a credential of the config or of the request. */
+  | { readonly kind: "provider"; readonly provider: string }
+  /** A saved provider. */
+  | { readonly kind: "slug"; readonly slug: string }
+  /** `passthrough`: the request's own provider header or model says it. */
+  | { readonly kind: "passthrough" }
+  /** The config only decorates: provider and credentials come from the request's headers. */
+  | { readonly kind: "request" }
+  | { readonly kind: "prompt"; readonly promptId: string };
+
+/** A target with everything inherited: all that an attempt needs but credentials. */
+export interface CompiledLeaf {
+  /** Its number in the compiled config. */
+  readonly index: number;
+  /** "config", "config.targets[1]". */
+  readonly optionPath: string;
+  readonly name: string;
+  readonly destination: Destination;
+  /** base64 of the Sealed credentials of a saved config; null when it had none. */
+  readonly sealedCredentials: string | null;
+  /** Non-secret provider settings as JSON; empty when there are none. */
+  readonly settingsJson: Buffer;
+  readonly customHost: string | null;
+  readonly defaultParams: JsonObject | null;
+  readonly overrideParams: JsonObject | null;
+  readonly dropParams: readonly string[];
+  readonly forwardHeaders: readonly string[];
+  /** Until response headers, one attempt, ms; null = the gateway's maximum. */
+  readonly requestTimeoutMs: number | null;
+  readonly timeouts: Timeouts;
+  readonly retry: RetryRule | null;
+  readonly cache: CacheRule | null;
+  /** Null = not said, so the default (true). */
+  readonly strict: boolean | null;
+  readonly beforeHooks: readonly HookRule[];
+  readonly afterHooks: readonly HookRule[];
+}
+
+/** How the leaves hang together. */
+export type CompiledNode =
+  | { readonly kind: "leaf"; readonly leaf: number; readonly optionPath: string }
+  | { readonly kind: "single"; readonly child: CompiledNode }
+  | { readonly kind: "loadbalance"; readonly children: readonly { readonly weight: number; readonly node: CompiledNode }[] }
+  | {
+      readonly kind: "fallback";
+      /** `leaveOn` null = any status outside 200-299. */
+      readonly children: readonly { readonly leaveOn: readonly number[] | null; readonly node: CompiledNode }[];
+    };
+
+/** A config that is valid, inherited and numbered. Holds no credential. */
+export interface CompiledConfig {
+  readonly root: CompiledNode;
+  readonly leaves: readonly CompiledLeaf[];
+  /** Unknown fields of an inline config, for the log. */
+  readonly warnings: readonly string[];
+  /** Whether the plan depends on more than the config itself, so that the router has a say. */
+  readonly needsRouter: boolean;
+}

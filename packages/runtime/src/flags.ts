@@ -1,0 +1,63 @@
+/** What the command line asked for. */
+export interface Flags {
+  readonly help: boolean;
+  readonly version: boolean;
+  readonly listTargets: boolean;
+  readonly checkConfig: string | null;
+  /** Null = not given. */
+  readonly target: string | null;
+}
+
+/** A word of the command line that cannot be used. */
+export class FlagError extends Error {
+  override readonly name = "FlagError";
+}
+
+export const flagHelp: readonly (readonly [string, string])[] = [
+  ["--target=LIST", "services to run here: all, or a comma-separated list"],
+  ["--list-targets", "print the services and what each needs"],
+  ["--check-config [FILE]", "check unigate.yaml (default: UNIGATE_CONFIG) and exit"],
+  ["--version", "print the version"],
+  ["--help", "print this"],
+];
+
+/** Reads the words after the program's name. `--name value` and `--name=value` both work. Throws FlagError. */
+export function readFlags(words: readonly string[]): Flags {
+  let [help, version, listTargets] = [false, false, false];
+  let checkConfig: string | null = null;
+  let target: string | null = null;
+  for (let index = 0; index < words.length; index++) {
+    const word = words[index] ?? "";
+    const equals = word.indexOf("=");
+    const name = equals < 0 ? word : word.slice(0, equals);
+    const next = words[index + 1];
+    const value = (): string | null => {
+      if (equals >= 0) return word.slice(equals + 1);
+      if (next === undefined || next.startsWith("--")) return null;
+      index += 1;
+      return next;
+    };
+    switch (name) {
+      case "--help":
+      case "-h":
+        help = true;
+        break;
+      case "--version":
+        version = true;
+        break;
+      case "--list-targets":
+        listTargets = true;
+        break;
+      case "--check-config":
+        checkConfig = value() ?? "";
+        break;
+      case "--target":
+        target = value();
+        if (target === null) throw new FlagError("--target needs a list, such as --target=edge,connector");
+        break;
+      default:
+        throw new FlagError(`unknown word "${word}"; --help lists what is understood`);
+    }
+  }
+  return { help, version, listTargets, checkConfig, target };
+}

@@ -1,0 +1,45 @@
+/** One environment variable: its default, its bounds and its help text. The reference and --help are printed from here. */
+export interface SettingSpec {
+  readonly default: string | null;
+  readonly help: string;
+  readonly min?: number;
+  readonly max?: number;
+}
+
+/** A setting that cannot be used. */
+export class SettingError extends Error {
+  override readonly name = "SettingError";
+
+  constructor(variable: string, found: string, expected: string) {
+    super(`${variable} is "${found}"; expected ${expected}`);
+  }
+}
+
+const MIB = 1024 * 1024;
+
+export const settingSpecs: Readonly<Record<string, SettingSpec>> = {
+  HOST: { default: "127.0.0.1", help: "address the HTTP front listens on" },
+  PORT: { default: "8080", help: "port of the HTTP front; 0 = any free one", max: 65_535 },
+  UNIGATE_TARGET: { default: "all", help: "services to run here, comma-separated (same as --target)" },
+  UNIGATE_DATA_DIR: { default: ".unigate", help: "folder for keys and stores" },
+  UNIGATE_CONFIG: { default: null, help: "unigate.yaml with declared providers, keys and configs" },
+  UNIGATE_ADMIN_KEY: { default: null, help: "admin key; made and printed once when absent" },
+  UNIGATE_MASTER_KEY: {
+    default: null,
+    help: "32 bytes, base64 or hex, that seal provider secrets; a 0600 file is made in one process when absent",
+  },
+  UNIGATE_GRPC_LISTEN: { default: ":50051", help: "address the gRPC server of this process listens on" },
+  UNIGATE_METRICS_PORT: { default: null, help: "port of /healthz, /readyz and /metrics; 9090 when services run apart", max: 65_535 },
+  UNIGATE_MESH_TOKEN: { default: null, help: "shared token between the services of a mesh without certificates" },
+  UNIGATE_EGRESS_ALLOW: { default: null, help: "private hosts that users' URLs may reach: names, *.suffix, CIDRs, comma-separated" },
+  UNIGATE_BODY_LIMIT: { default: String(20 * MIB), help: "largest JSON body, bytes", min: 1024 },
+  UNIGATE_UPLOAD_LIMIT: { default: String(512 * MIB), help: "largest streamed upload, bytes", min: 1024 },
+  UNIGATE_INFLIGHT_BYTES: { default: String(256 * MIB), help: "bodies held in memory at once, bytes; more is 503", min: 1024 },
+  UNIGATE_MAX_INFLIGHT: { default: "10000", help: "requests at once; more is 503", min: 1 },
+  UNIGATE_MAX_REQUEST_SECONDS: { default: "900", help: "longest time of one request", min: 1 },
+  UNIGATE_DRAIN_SECONDS: { default: "120", help: "how long running requests may go on after SIGTERM" },
+  UNIGATE_IDENTITY_MAX_STALE: { default: "3600", help: "seconds that known keys work while control is down; 0 = fail at once" },
+  UNIGATE_HEARTBEAT_MS: { default: "15000", help: "silence after which a stream gets a comment, ms", min: 10 },
+  UNIGATE_CORS_ORIGINS: { default: null, help: "origins allowed to call from a browser, comma-separated" },
+  UNIGATE_LOG_LEVEL: { default: "info", help: "process log: fatal, error, warn, info, debug, trace or silent" },
+};

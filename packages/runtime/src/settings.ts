@@ -1,0 +1,90 @@
+import { SettingError, type SettingSpec, settingSpecs } from "./setting-specs.ts";
+
+/** Every setting of the process, read and checked once at start. */
+export interface Settings {
+  readonly host: string;
+  readonly port: number;
+  readonly dataDir: string;
+  readonly configFile: string | null;
+  readonly adminKey: string | null;
+  readonly masterKey: string | null;
+  readonly targets: readonly string[];
+  readonly grpcListen: string;
+  readonly metricsPort: number | null;
+  readonly meshToken: string | null;
+  /** Address of each service that runs elsewhere. */
+  readonly addresses: Readonly<Record<string, string>>;
+  /** `UNIGATE_EGRESS_ALLOW`; null = not set. */
+  readonly egressAllow: string | null;
+  readonly bodyLimit: number;
+  readonly uploadLimit: number;
+  readonly inflightBytes: number;
+  readonly maxInflight: number;
+  readonly maxRequestSeconds: number;
+  readonly drainSeconds: number;
+  readonly identityMaxStaleSeconds: number;
+  readonly heartbeatMs: number;
+  readonly corsOrigins: readonly string[];
+  readonly logLevel: string;
+  /** Credentials of providers by environment variable, for control. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** Services that may have an address of their own. */
+const SERVICES = ["router", "connector", "cache", "policy", "guardrail", "logging", "control"] as const;
+
+/**
+ * The settings that a flat environment and a list of targets make. Pure. Throws SettingError that names the
+ * variable, what it holds and what was expected.
+ */
+export function buildSettings(environment: Readonly<Record<string, string | undefined>>, targets: string | undefined): Settings {
+  const given: Record<string, string> = {};
+  for (const [name, value] of Object.entries(environment)) if (value !== undefined && value !== "") given[name] = value;
+  const text = (name: string): string | null => given[name] ?? settingSpecs[name]?.default ?? null;
+  const required = (name: string): string => text(name) ?? "";
+  const number = (name: string): number => readNumber(name, required(name), settingSpecs[name]);
+  const addresses: Record<string, string> = {};
+  for (const service of SERVICES) {
+    const address = given[`UNIGATE_${service.toUpperCase()}_ADDR`];
+    if (address !== undefined) addresses[service] = address;
+  }
+  return {
+    host: required("HOST"),
+    port: number("PORT"),
+    dataDir: required("UNIGATE_DATA_DIR"),
+    configFile: text("UNIGATE_CONFIG"),
+    adminKey: text("UNIGATE_ADMIN_KEY"),
+    masterKey: text("UNIGATE_MASTER_KEY"),
+    targets: list(targets ?? required("UNIGATE_TARGET")),
+    grpcListen: required("UNIGATE_GRPC_LISTEN"),
+    metricsPort: text("UNIGATE_METRICS_PORT") === null ? null : number("UNIGATE_METRICS_PORT"),
+    meshToken: text("UNIGATE_MESH_TOKEN"),
+    addresses,
+    egressAllow: text("UNIGATE_EGRESS_ALLOW"),
+    bodyLimit: number("UNIGATE_BODY_LIMIT"),
+    uploadLimit: number("UNIGATE_UPLOAD_LIMIT"),
+    inflightBytes: number("UNIGATE_INFLIGHT_BYTES"),
+    maxInflight: number("UNIGATE_MAX_INFLIGHT"),
+    maxRequestSeconds: number("UNIGATE_MAX_REQUEST_SECONDS"),
+    drainSeconds: number("UNIGATE_DRAIN_SECONDS"),
+    identityMaxStaleSeconds: number("UNIGATE_IDENTITY_MAX_STALE"),
+    heartbeatMs: number("UNIGATE_HEARTBEAT_MS"),
+    corsOrigins: list(text("UNIGATE_CORS_ORIGINS") ?? ""),
+    logLevel: required("UNIGATE_LOG_LEVEL"),
+    environment: given,
+  };
+}
+
+function list(text: string): string[] {
+  return text
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+}
+
+function readNumber(name: string, text: string, spec: SettingSpec | undefined): number {
+  const value = Number(text);
+  const { min = 0, max = Number.MAX_SAFE_INTEGER } = spec ?? {};
+  if (Number.isInteger(value) && value >= min && value <= max) return value;
+  throw new SettingError(name, text, `a whole number from ${min} to ${max}`);
+}
