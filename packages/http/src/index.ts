@@ -1,1 +1,13 @@
-export {};
+export { type AddressClass, addressClass } from "./egress/address-class.ts";
+export { LOCAL_EGRESS_ALLOW } from "./egress/allow-list.ts";
+export { createEgressGuard, type EgressGuard, EgressRefusedError, type Resolve } from "./egress/guard.ts";
+export type { UrlVerdict } from "./egress/user-url.ts";
+export { FrameTooLargeError, MAX_FRAME_BYTES } from "./framing/complete-lines.ts";
+export { createNdjsonParser, type NdjsonParser } from "./framing/ndjson.ts";
+export { createSseParser, encodeSse, type SseListener, type SseParser, sseComment } from "./framing/sse.ts";
+export { retryAfterMs } from "./retry-after.ts";
+export type { BodyConsumer, Exchange } from "./sender/exchange.ts";
+export { SendError, type SendFailure, type SendFailureCode } from "./sender/send-failure.ts";
+export type { Destination, SendRequest } from "./sender/send-request.ts";
+export { createSender, type Sender, type SenderStats } from "./sender/sender.ts";
+export { DEFAULT_SENDER_LIMITS, type SenderLimits } from "./sender/sender-limits.ts";

@@ -1,1 +1,5 @@
-export {};
+export { hashOfKey, looksLikeGatewayKey, makeGatewayKey } from "./gateway-key.ts";
+export { loadOrMakeMasterKey, parseMasterKey } from "./master-key.ts";
+export { sealedFromText, sealedToText } from "./sealed-text.ts";
+export { createSealer, type Sealer } from "./sealer.ts";
+export { SecretError, type SecretErrorCode } from "./secret-error.ts";

@@ -1,1 +1,2 @@
-export {};
+export type { CacheDeps } from "./deps.ts";
+export { createCacheService } from "./service.ts";

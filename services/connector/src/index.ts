@@ -1,1 +1,3 @@
-export {};
+export { createBaseUrls } from "./base-url.ts";
+export type { ConnectorDeps } from "./deps.ts";
+export { createConnectorService } from "./service.ts";

@@ -1,1 +1,2 @@
-export {};
+export type { GuardrailDeps } from "./deps.ts";
+export { createGuardrailService } from "./service.ts";

@@ -1,1 +1,2 @@
-export {};
+export type { PolicyDeps } from "./deps.ts";
+export { createPolicyService } from "./service.ts";

@@ -1,1 +1,1 @@
-export {};
+export { createRouterService, type RouterDeps } from "./service.ts";

@@ -1,1 +1,2 @@
-export {};
+export { type Mesh, type MeshOptions, launchMesh } from "./launch-mesh.ts";
+export { type ServiceName, serviceNames } from "./module.ts";

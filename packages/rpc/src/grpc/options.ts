@@ -1,0 +1,46 @@
+import type { ChannelOptions } from "@grpc/grpc-js";
+import { maxMessageBytes, type RpcLimits } from "../message-size.ts";
+
+const KEEPALIVE_MS = 30_000;
+const KEEPALIVE_TIMEOUT_MS = 10_000;
+/** Clients look addresses up again only when a connection ends, so it must end for new replicas to get traffic. */
+const CONNECTION_AGE_MS = 120_000;
+/** The longest stream must fit, else it is cut. */
+const DEFAULT_REQUEST_MS = 900_000;
+const BETWEEN_RESOLUTIONS_MS = 5_000;
+const FIRST_RECONNECT_MS = 250;
+/** grpc-js waits up to two minutes; a service that is back must be found sooner. */
+const LONGEST_RECONNECT_MS = 5_000;
+
+export function serverOptions(limits: RpcLimits, maxRequestMs: number = DEFAULT_REQUEST_MS): ChannelOptions {
+  return {
+    ...commonOptions(limits),
+    "grpc.max_connection_age_ms": CONNECTION_AGE_MS,
+    "grpc.max_connection_age_grace_ms": maxRequestMs,
+  };
+}
+
+/** No retry policy: who retries is decided above. A call that no server has begun is still sent again, which is safe. */
+export function channelOptions(limits: RpcLimits): ChannelOptions {
+  return {
+    ...commonOptions(limits),
+    "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
+    "grpc.service_config_disable_resolution": 1,
+    "grpc.dns_min_time_between_resolutions_ms": BETWEEN_RESOLUTIONS_MS,
+    "grpc.initial_reconnect_backoff_ms": FIRST_RECONNECT_MS,
+    "grpc.max_reconnect_backoff_ms": LONGEST_RECONNECT_MS,
+    "grpc.keepalive_permit_without_calls": 1,
+    // The proxy variables of the environment are for providers; services talk to each other directly.
+    "grpc.enable_http_proxy": 0,
+  };
+}
+
+function commonOptions(limits: RpcLimits): ChannelOptions {
+  return {
+    "grpc.max_receive_message_length": maxMessageBytes(limits),
+    "grpc.max_send_message_length": maxMessageBytes(limits),
+    "grpc.keepalive_time_ms": KEEPALIVE_MS,
+    "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
+    "grpc.enable_channelz": 0,
+  };
+}

@@ -1,0 +1,40 @@
+import type { OnFault } from "../failure.ts";
+import type { Authenticate } from "../mesh-token.ts";
+import type { RpcLimits } from "../message-size.ts";
+import type { ServiceDefinition } from "../types.ts";
+import type { MeshCertificates } from "./certificates.ts";
+
+/** A definition and the `ServicePort` that implements it. */
+export interface Service {
+  readonly definition: ServiceDefinition;
+  readonly implementation: object;
+}
+
+export interface ServeOptions extends RpcLimits {
+  /**
+   * "host:port", "[host]:port", "unix:/path" or ":port": all addresses with certificates or `authenticate`, else
+   * loopback. Port 0 takes a free one. An open address that anybody could call is an error.
+   */
+  readonly listen: string;
+  readonly services: readonly Service[];
+  /** How long a call may run on after its connection was told to end for its age, in ms; default 900,000. */
+  readonly maxRequestMs?: number;
+  readonly certificates?: MeshCertificates;
+  /** Who may call what; without it everybody may. Health is open to all. */
+  readonly authenticate?: Authenticate;
+  /** Called with what a handler threw when it was no RpcError, and the method ("Cache.Lookup"). */
+  readonly onFault?: OnFault;
+}
+
+export interface GrpcServer {
+  /** Where it listens: "host:port" with the actual port, or "unix:/path". A channel takes it as it is. */
+  readonly address: string;
+  /** What grpc.health.v1 says of the server and each service. NOT_SERVING at first. */
+  setServing(serving: boolean): void;
+  /**
+   * Ends the server: not serving, no new connections or calls, `ms` for running calls to end. What still runs then sees
+   * its call cancelled ("shutdown") and has a second to answer; its caller gets UNAVAILABLE otherwise. A second drain
+   * with less time is faster.
+   */
+  drain(ms: number): Promise<void>;
+}

@@ -1,0 +1,211 @@
+import type { Metadata, ServerInterceptingCallInterface } from "@grpc/grpc-js";
+import { type Call, type CancelReason, CancelToken } from "@unigate/core";
+import { cancelledError, RpcError } from "../errors.ts";
+import { failureOf, type OnFault } from "../failure.ts";
+import type { Authenticate, Peer } from "../mesh-token.ts";
+import { decodeMessage, encodeMessage } from "../message-size.ts";
+import type { Handler, Method } from "../method.ts";
+import { askNext, letGo, PulledStream } from "../pulled-stream.ts";
+import { traceIdOf } from "../traceparent.ts";
+import { AnswerFlow } from "./answer-flow.ts";
+import type { RunningCalls } from "./running-calls.ts";
+import { OK, statusOf } from "./status.ts";
+
+/** What all calls of a server share. */
+export interface ServerHost {
+  readonly authenticate: Authenticate | undefined;
+  readonly onFault: OnFault | undefined;
+  readonly maxBytes: number;
+  readonly running: RunningCalls;
+}
+
+/** A method and what answers it; null when the implementation lacks it. */
+export interface ServedMethod {
+  readonly method: Method;
+  readonly handler: Handler | null;
+}
+
+/** A client's timer and this one start apart by the way between them; a call cut this shortly before its end ran out of time. */
+const DEADLINE_SLACK_MS = 100;
+
+/**
+ * One call on the server, of any kind: grpc-js tells it what arrives, it asks for each message once the handler wants
+ * one, and nothing is read from a caller that was not let in.
+ */
+export class ServerCall {
+  readonly #host: ServerHost;
+  readonly #served: ServedMethod;
+  readonly #transport: ServerInterceptingCallInterface;
+  readonly #cancel = new CancelToken();
+  readonly #flow = new AnswerFlow();
+  #call: Call | null = null;
+  #requests: PulledStream<unknown> | null = null;
+  #answers: AsyncIterator<unknown> | null = null;
+  #begun = false;
+  #over = false;
+
+  constructor(host: ServerHost, served: ServedMethod, transport: ServerInterceptingCallInterface) {
+    this.#host = host;
+    this.#served = served;
+    this.#transport = transport;
+  }
+
+  onReceiveMetadata(metadata: Metadata): void {
+    const { method } = this.#served;
+    const refused = this.#host.authenticate?.(peerOf(metadata), method.path) ?? null;
+    if (refused !== null) return this.#fail(refused);
+    const traceparent = textOf(metadata, "traceparent") ?? "";
+    this.#call = { traceId: traceIdOf(traceparent), traceparent, deadline: Number(this.#transport.getDeadline()), cancel: this.#cancel };
+    if (!method.requestStream) return this.#transport.startRead();
+    const requests = new PulledStream<unknown>(() => ({ pull: () => this.#transport.startRead(), stop() {} }));
+    this.#requests = requests;
+    this.#run(requests, this.#call);
+  }
+
+  onReceiveMessage(bytes: Buffer): void {
+    if (this.#over || this.#call === null) return;
+    const { method } = this.#served;
+    let message: unknown;
+    try {
+      message = decodeMessage(method, method.request, bytes);
+    } catch (error) {
+      return this.#abandon("peer", error);
+    }
+    if (this.#requests !== null) return this.#requests.deliver(message);
+    if (this.#begun) return this.#abandon("peer", new RpcError("INVALID_ARGUMENT", `${method.label} takes one request, not more.`));
+    this.#run(message, this.#call);
+    // The rest of the request is its end, which must be read for the HTTP/2 stream to close.
+    this.#transport.startRead();
+  }
+
+  onReceiveHalfClose(): void {
+    if (this.#over) return;
+    if (this.#requests === null) {
+      if (!this.#begun) this.#fail(new RpcError("INVALID_ARGUMENT", `${this.#served.method.label}: there was no request.`));
+      return;
+    }
+    // A stream that was reset can look like one that ended. Asking to read once more makes grpc-js notice; onCancel then
+    // runs in the next tick, before this.
+    this.#transport.startRead();
+    process.nextTick(() => this.#requests?.finish());
+  }
+
+  /** The caller went away, the deadline passed, or, after a normal end, all has been sent. */
+  onCancel(): void {
+    this.#host.running.delete(this);
+    if (this.#over) return;
+    const deadline = this.#call?.deadline ?? Number.POSITIVE_INFINITY;
+    this.#abandon(Date.now() >= deadline - DEADLINE_SLACK_MS ? "deadline" : "peer", null);
+  }
+
+  /** Tells the handler that the process is about to end. It may still answer. */
+  announceShutdown(): void {
+    this.#cancel.cancel("shutdown");
+  }
+
+  /** Ends the call whatever its handler does. */
+  shutDown(): void {
+    this.#abandon("shutdown", new RpcError("UNAVAILABLE", "The server is shutting down."));
+  }
+
+  #run(request: unknown, call: Call): void {
+    const { method, handler } = this.#served;
+    if (handler === null) return this.#fail(new RpcError("UNIMPLEMENTED", `${method.label} is not implemented.`));
+    this.#begun = true;
+    this.#host.running.add(this);
+    try {
+      const answer = handler(request, call);
+      if (method.responseStream) void this.#sendAll(answer as AsyncIterable<unknown>);
+      else this.#sendOne(answer as Promise<unknown>);
+    } catch (error) {
+      this.#handlerFailed(error);
+    }
+  }
+
+  #sendOne(answer: Promise<unknown>): void {
+    answer.then(
+      (message) => {
+        if (this.#over) return;
+        let bytes: Buffer;
+        try {
+          bytes = this.#encode(message);
+        } catch (error) {
+          return this.#handlerFailed(error);
+        }
+        this.#end();
+        this.#transport.sendMessage(bytes, nothing);
+        this.#transport.sendStatus(SUCCESS);
+      },
+      (error: unknown) => this.#handlerFailed(error),
+    );
+  }
+
+  async #sendAll(answers: AsyncIterable<unknown>): Promise<void> {
+    try {
+      const iterator = answers[Symbol.asyncIterator]();
+      this.#answers = iterator;
+      for (;;) {
+        const result = await askNext(iterator);
+        if (this.#over) return;
+        if (result.done === true) break;
+        const bytes = this.#encode(result.value);
+        this.#transport.sendMessage(bytes, this.#flow.writing(bytes.length));
+        const room = this.#flow.room();
+        if (room !== null) await room;
+        if (this.#over) return;
+      }
+      this.#end();
+      this.#transport.sendStatus(SUCCESS);
+    } catch (error) {
+      this.#handlerFailed(error);
+    }
+  }
+
+  #encode(message: unknown): Buffer {
+    const { method } = this.#served;
+    return encodeMessage(method, method.response, message, this.#host.maxBytes);
+  }
+
+  #handlerFailed(reason: unknown): void {
+    if (this.#over) return;
+    this.#fail(failureOf(reason, this.#served.method.label, this.#host.onFault));
+    if (this.#answers !== null) letGo(this.#answers);
+  }
+
+  /** The handler is told and let go; the caller gets `answer` unless it is gone. */
+  #abandon(reason: CancelReason, answer: unknown): void {
+    if (this.#over) return;
+    if (answer === null) this.#end(cancelledError(reason));
+    else this.#fail(failureOf(answer, this.#served.method.label, this.#host.onFault), cancelledError(reason));
+    this.#cancel.cancel(reason);
+    if (this.#answers !== null) letGo(this.#answers);
+  }
+
+  #fail(error: RpcError, forHandler: RpcError = CALL_OVER): void {
+    if (this.#over) return;
+    this.#end(forHandler);
+    this.#transport.sendStatus(statusOf(error));
+  }
+
+  #end(forHandler: RpcError = CALL_OVER): void {
+    this.#over = true;
+    this.#requests?.fail(forHandler);
+    this.#flow.close();
+  }
+}
+
+/** What a handler sees that reads on after it has answered. */
+const CALL_OVER = new RpcError("CANCELLED", "The call is over.");
+
+const SUCCESS = { code: OK, details: "OK" };
+
+function nothing(): void {}
+
+function peerOf(metadata: Metadata): Peer {
+  return { header: (name) => textOf(metadata, name) };
+}
+
+function textOf(metadata: Metadata, name: string): string | undefined {
+  const values = metadata.get(name);
+  return values.length === 1 && typeof values[0] === "string" ? values[0] : undefined;
+}

@@ -1,0 +1,80 @@
+import type { Server, ServerInterceptor } from "@grpc/grpc-js";
+import { maxMessageBytes } from "../message-size.ts";
+import { handlerOf, methodsOf } from "../method.ts";
+import { serverCredentials } from "./certificates.ts";
+import { drainServer } from "./drain.ts";
+import { grpcJs } from "./grpc-js.ts";
+import { addHealth } from "./health.ts";
+import { bindError, listenAddress } from "./listen.ts";
+import { serverOptions } from "./options.ts";
+import { RunningCalls } from "./running-calls.ts";
+import type { GrpcServer, ServeOptions } from "./serve-options.ts";
+import { type ServedMethod, ServerCall, type ServerHost } from "./server-call.ts";
+
+/**
+ * Serves implementations over gRPC, with grpc.health.v1 beside them.
+ * @throws Error saying which address could not be bound, why, and what to do.
+ */
+export async function serveGrpc(options: ServeOptions): Promise<GrpcServer> {
+  const secured = options.certificates !== undefined || options.authenticate !== undefined;
+  const wanted = listenAddress(options.listen, secured);
+  const running = new RunningCalls();
+  const methods = new Map<string, ServedMethod>();
+  const host: ServerHost = {
+    authenticate: options.authenticate,
+    onFault: options.onFault,
+    maxBytes: maxMessageBytes(options),
+    running,
+  };
+  const server = new (grpcJs().Server)({ ...serverOptions(options, options.maxRequestMs), interceptors: [ownCalls(methods, host)] });
+  for (const { definition, implementation } of options.services) {
+    for (const method of methodsOf(definition)) {
+      methods.set(method.path, { method, handler: handlerOf(implementation, method) });
+      server.register(method.path, unreached, asItIs, asItIs, "unary");
+    }
+  }
+  const setServing = addHealth(
+    server,
+    options.services.map(({ definition }) => definition.fullName),
+  );
+  const address = await bind(server, wanted, options);
+  return {
+    address,
+    setServing,
+    drain(ms) {
+      setServing(false);
+      return drainServer(server, address, running, ms);
+    },
+  };
+}
+
+/**
+ * Takes the calls of our methods before grpc-js wraps them into Node streams: those would read a whole request before
+ * anybody could refuse its sender, and buffer sixteen messages where one is asked for. Health is left to grpc-js.
+ */
+function ownCalls(methods: ReadonlyMap<string, ServedMethod>, host: ServerHost): ServerInterceptor {
+  const { ServerInterceptingCall } = grpcJs();
+  return (descriptor, transport) => {
+    const served = methods.get(descriptor.path);
+    if (served === undefined) return new ServerInterceptingCall(transport);
+    transport.start(new ServerCall(host, served, transport));
+    return new ServerInterceptingCall(transport, TAKEN);
+  };
+}
+
+/** The handler that grpc-js knows is never started. */
+const TAKEN = { start() {} };
+
+function unreached(): void {}
+
+function asItIs(bytes: Buffer): Buffer {
+  return bytes;
+}
+
+async function bind(server: Server, address: string, options: ServeOptions): Promise<string> {
+  const credentials = serverCredentials(options.certificates);
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync(address, credentials, (error, bound) => (error === null ? resolve(bound) : reject(bindError(address, error))));
+  });
+  return address.startsWith("unix:") ? address : address.replace(/:\d+$/, `:${port}`);
+}

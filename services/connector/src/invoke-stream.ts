@@ -1,0 +1,32 @@
+import type { InvokeRequest, ReplyPart } from "@unigate/contracts";
+import type { Call } from "@unigate/core";
+import type { ConnectorDeps } from "./deps.ts";
+import { errorOutcome } from "./invoke.ts";
+import { failedParts } from "./parts.ts";
+import { type Prepared, prepare } from "./prepare.ts";
+import { passBytes } from "./pass-bytes.ts";
+import { readStream } from "./read-stream.ts";
+import { failureOutcome, isFailed, refusalOutcome, sendPrepared } from "./send.ts";
+
+/** A streamed exchange, or a proxied one: head, chunks, end. Every outcome of the upstream is a value. */
+export async function* invokeStream(deps: ConnectorDeps, request: InvokeRequest, call: Call, upload: AsyncIterable<Buffer> | null = null): AsyncGenerator<ReplyPart> {
+  const provider = request.target?.provider ?? "";
+  let prepared: Prepared;
+  try {
+    prepared = await prepare(deps, request, upload !== null);
+  } catch (error) {
+    yield* failedParts(refusalOutcome(error, provider));
+    return;
+  }
+  const answer = await sendPrepared(deps, request, prepared, upload ?? prepared.request.body, call);
+  if (isFailed(answer)) {
+    yield* failedParts(answer);
+  } else if (prepared.surface === null) {
+    yield* passBytes(answer);
+  } else if (answer.status >= 200 && answer.status <= 299) {
+    yield* readStream(request, prepared, prepared.surface, answer, call);
+  } else {
+    const body = await answer.readAll(deps.maxAnswerBytes);
+    yield* failedParts(Buffer.isBuffer(body) ? errorOutcome(prepared, answer, body, deps.clock.now()) : failureOutcome(body, request, provider, call));
+  }
+}

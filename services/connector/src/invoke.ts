@@ -1,0 +1,67 @@
+import { Blame, type InvokeReply, type InvokeRequest } from "@unigate/contracts";
+import type { Call } from "@unigate/core";
+import { type Exchange, retryAfterMs } from "@unigate/http";
+import { translatedHeaders } from "./answer-headers.ts";
+import type { ConnectorDeps } from "./deps.ts";
+import { type FailedOutcome, gatewayFailure, providerFailure } from "./outcome.ts";
+import { type Prepared, prepare } from "./prepare.ts";
+import { failureOutcome, isFailed, refusalOutcome, sendPrepared } from "./send.ts";
+
+const NOTHING = Buffer.alloc(0);
+
+/** One unary exchange on a translated surface. Every outcome of the upstream is a value. */
+export async function invoke(deps: ConnectorDeps, request: InvokeRequest, call: Call): Promise<InvokeReply> {
+  const provider = request.target?.provider ?? "";
+  let prepared: Prepared;
+  try {
+    prepared = await prepare(deps, request, false);
+  } catch (error) {
+    return replyOf(refusalOutcome(error, provider));
+  }
+  const answer = await sendPrepared(deps, request, prepared, prepared.request.body, call);
+  if (isFailed(answer)) return replyOf(answer);
+  const body = await answer.readAll(deps.maxAnswerBytes);
+  if (!Buffer.isBuffer(body)) return replyOf(failureOutcome(body, request, prepared.provider.id, call));
+  if (answer.status < 200 || answer.status > 299) return replyOf(errorOutcome(prepared, answer, body, deps.clock.now()));
+  return read(prepared, answer, body);
+}
+
+/** What the provider refused, in the gateway's words. */
+export function errorOutcome(prepared: Prepared, answer: Exchange, body: Buffer, now: number): FailedOutcome {
+  return providerFailure(prepared.provider.readError(answer.status, body, answer.headers), prepared.provider.id, {
+    headers: translatedHeaders(answer.headers),
+    retryAfterMs: retryAfterMs(answer.headers, now),
+    upstreamMs: answer.upstreamMs,
+  });
+}
+
+function read(prepared: Prepared, answer: Exchange, body: Buffer): InvokeReply {
+  const { surface, provider, input } = prepared;
+  if (surface === null) throw new Error("a proxied request is never unary");
+  try {
+    const reply = surface.read(body, input);
+    return {
+      head: {
+        status: 200,
+        headers: translatedHeaders(answer.headers),
+        blame: Blame.UNSPECIFIED,
+        bytesSent: true,
+        upstreamMs: answer.upstreamMs,
+        transformed: reply.body !== body,
+        failure: undefined,
+      },
+      body: reply.body,
+      usage: reply.usage ?? undefined,
+      model: reply.model,
+      finishReason: reply.finishReason,
+      texts: [],
+      sentBody: NOTHING,
+    };
+  } catch {
+    return replyOf(gatewayFailure("upstream_invalid", provider.id, { message: `Invalid response received from ${provider.id}.`, upstreamMs: answer.upstreamMs, bytesSent: true, blame: Blame.UPSTREAM }));
+  }
+}
+
+function replyOf(outcome: FailedOutcome): InvokeReply {
+  return { head: outcome.head, body: outcome.body, usage: undefined, model: "", finishReason: "", texts: [], sentBody: NOTHING };
+}

@@ -1,0 +1,51 @@
+import type { CachePort, ConnectorPort, ControlPort, GuardrailPort, LoggingPort, PolicyPort, RouterPort } from "@unigate/contracts";
+import type { Clock } from "@unigate/core";
+import type { LogSink } from "@unigate/events";
+import type { Resolver } from "@unigate/resolve";
+import type { Health, Logger, Metrics } from "@unigate/runtime";
+import type { Background } from "./background.ts";
+import type { EdgeMetrics } from "./edge-metrics.ts";
+import type { Settlements } from "./settlements.ts";
+
+/** What the edge is told by the settings. */
+export interface EdgeLimits {
+  /** Largest JSON body, bytes. */
+  readonly bodyLimit: number;
+  /** Largest streamed upload, bytes. */
+  readonly uploadLimit: number;
+  /** Bodies held in memory at once, bytes. */
+  readonly inflightBytes: number;
+  /** Requests at once. */
+  readonly maxInflight: number;
+  readonly maxRequestMs: number;
+  /** Silence after which a stream gets a comment, ms. */
+  readonly heartbeatMs: number;
+  readonly corsOrigins: readonly string[];
+}
+
+/** What the host gives the edge. It never asks whether a port is local or remote. */
+export interface EdgeParts {
+  readonly control: ControlPort;
+  readonly router: RouterPort;
+  readonly connector: ConnectorPort;
+  readonly cache: CachePort;
+  readonly policy: PolicyPort;
+  readonly guardrail: GuardrailPort;
+  readonly logging: LoggingPort;
+  readonly resolver: Resolver;
+  readonly sink: LogSink;
+  readonly limits: EdgeLimits;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly processMetrics: Metrics;
+  readonly health: Health;
+  /** A number in [0, 1) for load balancing. */
+  draw(): number;
+}
+
+/** Everything that a request uses. */
+export interface EdgeDeps extends EdgeParts {
+  readonly metrics: EdgeMetrics;
+  readonly settlements: Settlements;
+  readonly background: Background;
+}

@@ -1,0 +1,57 @@
+import type { AddressInfo } from "node:net";
+import { listen } from "@unigate/runtime";
+import { createBackground } from "./background.ts";
+import type { EdgeDeps, EdgeParts } from "./deps.ts";
+import { createEdgeMetrics } from "./edge-metrics.ts";
+import { createBodyBudget } from "./read-body.ts";
+import { createHttpServer } from "./server.ts";
+import { createSettlements } from "./settlements.ts";
+
+/** A running edge. */
+export interface Edge {
+  readonly port: number;
+  /** Stops accepting; running requests go on, each answer closing its connection. */
+  stopAccepting(): void;
+  /** Waits for running requests at most `ms`, then ends them with an in-band error; settles what is left. */
+  drain(ms: number): Promise<void>;
+  /** Ends running requests now. */
+  hurry(): void;
+}
+
+/** Starts the HTTP front on `host:port` (0 = any free port). */
+export async function startEdge(parts: EdgeParts, host: string, port: number, version: string): Promise<Edge> {
+  const budget = createBodyBudget(parts.limits.inflightBytes);
+  const settlements = createSettlements(parts.policy, parts.log);
+  const background = createBackground(parts.log);
+  const metrics = createEdgeMetrics(parts.processMetrics, {
+    bodyBytes: () => budget.used,
+    settlementsDropped: () => settlements.dropped,
+    backgroundDropped: () => background.dropped,
+  });
+  const deps: EdgeDeps = { ...parts, metrics, settlements, background };
+  const { server, inflight } = createHttpServer(deps, budget, version);
+  await listen(server, host, port);
+  let closed: Promise<void> | null = null;
+
+  function stopAccepting(): void {
+    inflight.closing = true;
+    closed ??= new Promise((resolve) => server.close(() => resolve()));
+    server.closeIdleConnections();
+  }
+
+  return {
+    port: (server.address() as AddressInfo).port,
+    stopAccepting,
+    hurry: () => inflight.cancelAll(),
+    async drain(ms) {
+      stopAccepting();
+      const patience = setTimeout(() => inflight.cancelAll(), ms);
+      const force = setTimeout(() => server.closeAllConnections(), ms + 3_000);
+      await closed;
+      clearTimeout(patience);
+      clearTimeout(force);
+      await background.idle();
+      await settlements.flush();
+    },
+  };
+}

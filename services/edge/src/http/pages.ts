@@ -1,0 +1,39 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import express, { type Express, type NextFunction, type Request, type Response } from "express";
+import { GatewayError, newUuid, startTrace, toGatewayError } from "@unigate/core";
+import type { EdgeDeps } from "../deps.ts";
+import { errorReply } from "../endpoints/error-reply.ts";
+import { openApi } from "../openapi.ts";
+import { writeUnary } from "./write-reply.ts";
+
+const METHODS = "GET, HEAD";
+
+/** What is outside /v1 and off the hot path: the API description and answers for everything unknown. */
+export function createPages(deps: EdgeDeps, version: string): (request: IncomingMessage, response: ServerResponse) => void {
+  const app: Express = express();
+  app.disable("x-powered-by");
+  const description = openApi(version);
+  app.get("/openapi.json", (_request: Request, response: Response) => {
+    response.json(description);
+  });
+  app.get("/", (_request: Request, response: Response) => {
+    response.json({ name: "Unigate", version, openapi: "/openapi.json", base_url: "/v1" });
+  });
+  app.all(["/", "/openapi.json", "/healthz", "/readyz", "/metrics"], (request: Request, response: Response) => {
+    response.setHeader("allow", METHODS);
+    refuse(response, new GatewayError("method_not_allowed", `${request.method} is not allowed on ${request.path}; use GET.`));
+  });
+  app.use((request: Request, response: Response) => {
+    refuse(response, new GatewayError("not_found", `There is nothing at ${request.path.slice(0, 200)}. The API is under /v1; /openapi.json describes it.`));
+  });
+  app.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
+    deps.log.error({ error: String(error) }, "page failed");
+    refuse(response, toGatewayError(error));
+  });
+  return (request, response) => void app(request, response);
+}
+
+function refuse(response: ServerResponse, error: GatewayError): void {
+  const { status, headers, body } = errorReply(error, startTrace(undefined).traceId, newUuid());
+  writeUnary(response, status, headers, body);
+}

@@ -1,0 +1,145 @@
+import type { PlanLeaf, PlanNode } from "@unigate/core";
+import { type CompiledLeaf, GatewayError, sleep } from "@unigate/core";
+import { type AttemptResult, failedAttempt, succeeded } from "./attempt-result.ts";
+import { recordAttempt, type RetryRecord } from "./record.ts";
+import type { Run } from "./run-state.ts";
+import { callConnector, cancelError } from "./steps/call.ts";
+import { runHooks } from "./steps/check-hooks.ts";
+import { decideRetry } from "./steps/decide.ts";
+import { type CacheView, lookUp } from "./steps/look-up.ts";
+import { type ResolvedTarget, resolveTarget } from "./steps/resolve-target.ts";
+import { type ShapedBody, shapeBody } from "./steps/shape-body.ts";
+
+/** One target tried to its end, retries included. What is logged, settled and answered is made from it. */
+export interface TargetOutcome {
+  readonly result: AttemptResult;
+  readonly attempt: number;
+  readonly leaf: CompiledLeaf;
+  /** Null when the target could not be resolved. */
+  readonly target: ResolvedTarget | null;
+  readonly shaped: ShapedBody;
+  readonly cache: CacheView;
+  readonly retries: readonly RetryRecord[];
+  /** 0, n = the nth retry succeeded, -1 = gave up on a status that calls for a retry. */
+  readonly retryCount: number;
+  readonly startedAt: number;
+}
+
+/**
+ * Walks the plan: a leaf is tried, a sequence goes on while the status of a step is in its set. The last outcome is
+ * the answer whatever it is; every one before it is logged and left.
+ */
+export async function attemptPlan(run: Run, plan: PlanNode): Promise<TargetOutcome> {
+  const { kind } = plan;
+  if (kind?.$case === "leaf") return attemptTarget(run, kind.value);
+  const steps = kind?.$case === "sequence" ? kind.value.steps : (kind?.value.racers.slice(0, 1) ?? []);
+  let outcome: TargetOutcome | null = null;
+  for (const [index, step] of steps.entries()) {
+    outcome = await attemptPlan(run, step);
+    const isLast = index === steps.length - 1;
+    if (isLast || kind?.$case !== "sequence" || !goesOn(run, outcome, kind.value.onStatuses, kind.value.anyNon2xx)) return outcome;
+    recordAttempt(run, outcome, { answered: false });
+  }
+  if (outcome === null) throw new GatewayError("no_target");
+  return outcome;
+}
+
+function goesOn(run: Run, outcome: TargetOutcome, onStatuses: readonly number[], anyNon2xx: boolean): boolean {
+  if (outcome.result.final || run.request.call.cancel.cancelled || run.request.upload !== null) return false;
+  const { status } = outcome.result;
+  return anyNon2xx ? !succeeded(status) : onStatuses.includes(status);
+}
+
+const NO_CACHE: CacheView = { status: "DISABLED", hit: null, fillToken: "", maxAge: 0 };
+
+/** shape-body, resolve, check-input, look-up, then call and check-output until done. */
+async function attemptTarget(run: Run, planned: PlanLeaf): Promise<TargetOutcome> {
+  const leaf = run.config.compiled.leaves[planned.index];
+  if (leaf === undefined) throw new Error(`the plan names leaf ${planned.index}, which the config does not have`);
+  const attempt = run.attempts++;
+  const startedAt = run.deps.clock.now();
+  let shaped = shapeBody(run.request, leaf);
+  let target: ResolvedTarget | null = null;
+  let cache = NO_CACHE;
+  const ended = (result: AttemptResult): TargetOutcome => ({ result, attempt, leaf, target, shaped, cache, retries: [], retryCount: 0, startedAt });
+  try {
+    target = await resolveTarget(run, leaf, modelNamed(run));
+    refuseModel(run, shaped.model);
+    const before = await runHooks(run, "before", leaf.beforeHooks, shaped, null);
+    if (before.verdict === "deny") return ended(failedAttempt(new GatewayError("hooks_failed", "The guardrail checks on the request failed.")));
+    if (before.rewritten !== null) shaped = { ...shaped, body: before.rewritten };
+    cache = await lookUp(run, leaf.cache, target, shaped);
+    if (cache.hit !== null) return ended(hitResult(cache.hit.body, cache.hit.headers));
+  } catch (error) {
+    if (run.request.call.cancel.cancelled) return ended(failedAttempt(cancelError(run.request.call), true));
+    if (!(error instanceof GatewayError)) throw error;
+    return ended(failedAttempt(error));
+  }
+  const called = await callWithRetries(run, leaf, target, shaped);
+  return { ...called, attempt, leaf, target, shaped, cache, startedAt };
+}
+
+/** The model that may name a provider: the body's, else the query's (behaviour 1.1). */
+function modelNamed(run: Run): string | undefined {
+  const model = run.request.json?.["model"];
+  if (typeof model === "string") return model;
+  return run.request.query.includes("model=") ? (new URLSearchParams(run.request.query).get("model") ?? undefined) : undefined;
+}
+
+function refuseModel(run: Run, model: string): void {
+  const allowed = run.request.principal.key.allowed_models;
+  if (allowed === null || run.request.surface === "proxy" || allowed.includes(model)) return;
+  throw new GatewayError("model_not_allowed", `The API key may not use the model "${model}".`, { param: "model" });
+}
+
+function hitResult(body: Buffer, headers: AttemptResult["headers"]): AttemptResult {
+  return {
+    status: 200,
+    headers,
+    body,
+    stream: null,
+    failure: null,
+    retryAfterMs: null,
+    usage: null,
+    model: "",
+    finishReason: "",
+    final: false,
+    timings: { upstreamMs: 0 },
+  };
+}
+
+/** Calls until the outcome is no reason for a retry, or no retry is left. A streamed upload is sent once. */
+async function callWithRetries(
+  run: Run,
+  leaf: CompiledLeaf,
+  target: ResolvedTarget,
+  shaped: ShapedBody,
+): Promise<Pick<TargetOutcome, "result" | "retries" | "retryCount">> {
+  const { call, upload } = run.request;
+  const rule = upload === null ? leaf.retry : null;
+  const retries: RetryRecord[] = [];
+  let waitedMs = 0;
+  for (;;) {
+    const result = await checkedCall(run, leaf, target, shaped);
+    if (call.cancel.cancelled) return { result, retries, retryCount: retries.length };
+    const decision = decideRetry(rule, result, retries.length, waitedMs);
+    if (decision.kind === "done") return { result, retries, retryCount: retries.length };
+    if (decision.kind === "give_up") return { result, retries, retryCount: -1 };
+    retries.push({ status: result.status, wait_ms: decision.waitMs, error: result.failure?.code ?? null });
+    waitedMs += decision.waitMs;
+    if (!(await sleep(decision.waitMs, call.cancel))) return { result: failedAttempt(cancelError(call), true), retries, retryCount: retries.length };
+  }
+}
+
+/** A call and, for an answer that is there whole, its output hooks. Streams are checked where they are written. */
+async function checkedCall(run: Run, leaf: CompiledLeaf, target: ResolvedTarget, shaped: ShapedBody): Promise<AttemptResult> {
+  const result = await callConnector(run, leaf, target, shaped);
+  if (leaf.afterHooks.length === 0 || result.body === null || result.status !== 200 || run.request.surface === "proxy") return result;
+  run.hookResults.after.length = 0;
+  const after = await runHooks(run, "after", leaf.afterHooks, shaped, { status: result.status, body: result.body });
+  if (after.verdict === "deny") {
+    return { ...failedAttempt(new GatewayError("hooks_failed", "The guardrail checks on the answer failed.")), usage: result.usage, model: result.model, timings: result.timings };
+  }
+  const body = after.rewritten ?? result.body;
+  return after.verdict === "soft" ? { ...result, body, status: 246 } : { ...result, body };
+}

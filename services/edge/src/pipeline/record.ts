@@ -1,0 +1,119 @@
+import type { End, Failure, Usage } from "@unigate/contracts";
+import { type GatewayError, newUuid } from "@unigate/core";
+import { cutMessage, cutMetadata, type DraftMessage, type LogHead, newHead, usageOfRecord } from "@unigate/events";
+import { succeeded } from "./attempt-result.ts";
+import type { TargetOutcome } from "./attempts.ts";
+import type { Run } from "./run-state.ts";
+
+/** A try of a target before its last one. */
+export type RetryRecord = LogHead["retries"][number];
+
+/** How an attempt ended, as far as its outcome does not say. */
+export interface Ending {
+  /** False: a further target was tried after it. */
+  readonly answered: boolean;
+  /** Body of the answer as it was sent; null for a stream, whose `end` holds it assembled. */
+  readonly body?: Buffer | null;
+  readonly end?: End | null;
+  /** An in-band failure of a stream. */
+  readonly failure?: Failure | null;
+  /** The client left. */
+  readonly cancelled?: boolean;
+}
+
+/** Usage of an attempt, from its answer or from the end of its stream. */
+export function usageOf(outcome: TargetOutcome, end: End | null | undefined): Usage | null {
+  return end?.usage ?? outcome.result.usage;
+}
+
+/** Hands one log record for a target tried to the sink. Never waits, never throws. */
+export function recordAttempt(run: Run, outcome: TargetOutcome, ending: Ending): void {
+  const { deps, request } = run;
+  const { result, target, leaf, shaped } = outcome;
+  const now = deps.clock.now();
+  const head = headOf(run, outcome.startedAt);
+  const failure = ending.failure ?? result.failure;
+  head.attempt = outcome.attempt;
+  head.option_path = leaf.optionPath;
+  head.provider = target?.provider.id ?? null;
+  head.provider_slug = target === null || target.slug === "" ? null : target.slug;
+  head.model = shaped.model === "" ? null : shaped.model;
+  const responseModel = ending.end?.model ?? result.model;
+  head.response_model = responseModel === "" ? null : responseModel;
+  head.stream = shaped.stream;
+  head.status = ending.cancelled === true ? 499 : failure === null ? result.status : failure.status;
+  head.outcome = outcomeWord(outcome, ending, failure);
+  head.error = failure === null ? null : faultOf(failure);
+  head.usage = usageOfRecord(usageOf(outcome, ending.end));
+  head.cache_status = outcome.cache.status;
+  head.retries = [...outcome.retries];
+  const finish = ending.end?.finishReason ?? result.finishReason;
+  head.finish_reason = finish === "" ? null : finish;
+  head.timings.total_ms = Math.max(0, now - outcome.startedAt);
+  head.timings.upstream_ms = result.timings.upstreamMs;
+  head.timings.retry_wait_ms = outcome.retries.reduce((sum, retry) => sum + retry.wait_ms, 0);
+  if (run.hookResults.before.length + run.hookResults.after.length > 0) {
+    head.hook_results = { before_request_hooks: [...run.hookResults.before], after_request_hooks: [...run.hookResults.after] };
+  }
+  const keepBodies = request.headers["x-gateway-debug"] !== "false";
+  const answer = ending.body ?? (ending.end === null || ending.end === undefined || ending.end.assembled.length === 0 ? result.body : ending.end.assembled);
+  deps.sink.offer({
+    head,
+    request: message(keepBodies ? shaped.body : null, shaped.json !== null),
+    response: message(keepBodies ? answer : null, request.surface !== "proxy" && answer !== null && answer.length > 0),
+  });
+}
+
+/** A record for a request that was refused before any target was tried. */
+export function recordRefusal(run: Run, error: GatewayError): void {
+  const head = headOf(run, run.request.receivedAt);
+  head.status = error.status;
+  head.outcome = error.code === "client_closed" ? "cancelled" : "refused";
+  const model = run.request.json?.["model"];
+  head.model = typeof model === "string" ? model : null;
+  head.stream = run.request.json?.["stream"] === true;
+  head.error = { code: error.code, type: error.type, message: cutMessage(error.message), blame: error.status >= 500 ? "gateway" : "client" };
+  head.timings.total_ms = Math.max(0, run.deps.clock.now() - run.request.receivedAt);
+  const keepBodies = run.request.headers["x-gateway-debug"] !== "false";
+  run.deps.sink.offer({ head, request: message(keepBodies ? run.request.body : null, run.request.json !== null), response: null });
+}
+
+function headOf(run: Run, time: number): LogHead {
+  const { request, config } = run;
+  const head = newHead(newUuid(time), time);
+  head.trace_id = request.trace.traceId;
+  head.span_id = request.trace.spanId;
+  head.parent_span_id = request.trace.parentSpanId === "" ? null : request.trace.parentSpanId;
+  head.request_id = request.requestId;
+  head.organisation_id = request.principal.tenant.organisationId;
+  head.workspace_id = request.principal.tenant.workspaceId;
+  head.api_key_id = request.principal.key.id;
+  head.config_id = config.id === "" ? null : config.id;
+  head.config_version = config.version === "" ? null : config.version;
+  head.surface = request.surface;
+  head.method = request.method;
+  head.path = request.path;
+  head.metadata = cutMetadata(run.metadata);
+  for (const _ in run.decision) {
+    head.decision = run.decision;
+    break;
+  }
+  return head;
+}
+
+function outcomeWord(outcome: TargetOutcome, ending: Ending, failure: Failure | null): LogHead["outcome"] {
+  if (ending.cancelled === true || failure?.code === "client_closed") return "cancelled";
+  if (failure?.type === "hooks_failed") return "denied";
+  if (failure === null && outcome.cache.hit !== null) return "cache_hit";
+  return failure === null && succeeded(outcome.result.status) ? "success" : "failed";
+}
+
+function faultOf(failure: Failure): NonNullable<LogHead["error"]> {
+  const network = failure.code === "upstream_unreachable" || failure.code === "upstream_connect_timeout";
+  const blame = network ? "network" : failure.code === "internal" || failure.code === "service_unavailable" ? "gateway" : failure.status < 500 ? "client" : "upstream";
+  return { code: failure.code === "" ? null : failure.code, type: failure.type, message: cutMessage(failure.message), blame };
+}
+
+function message(body: Buffer | null, json: boolean): DraftMessage | null {
+  return body === null || body.length === 0 ? null : { headers: null, body, json, truncated: false };
+}

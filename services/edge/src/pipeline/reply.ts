@@ -1,0 +1,80 @@
+import { bufferOfJson, errorBody, isObject, type JsonObject, jsonOf } from "@unigate/core";
+import { replayChat } from "@unigate/providers";
+import type { GatewayReply, ReplyHeaders } from "../gateway-request.ts";
+import { answerHeaders } from "./answer-headers.ts";
+import type { TargetOutcome } from "./attempts.ts";
+import { finishRun } from "./finish.ts";
+import type { Run } from "./run-state.ts";
+import { storeAnswer } from "./steps/look-up.ts";
+import type { Reserved } from "./steps/reserve.ts";
+import { streamReply } from "./stream-reply.ts";
+
+const JSON_TYPE = ["content-type", "application/json"];
+const SSE_TYPE = ["content-type", "text/event-stream; charset=utf-8", "cache-control", "no-cache"];
+
+/** The answer to the client. `done` is called once, after settlement and log record. */
+export function replyOf(run: Run, outcome: TargetOutcome, reserved: Reserved, done: () => void): GatewayReply {
+  const headers = answerHeaders(run, outcome, reserved);
+  const { result } = outcome;
+  if (result.stream !== null) {
+    if (run.request.surface !== "proxy") headers.push(...SSE_TYPE);
+    return { kind: "stream", status: statusOf(run, result.status), headers, chunks: streamReply(run, outcome, result.stream, done) };
+  }
+  if (outcome.cache.hit !== null && outcome.shaped.stream) return replayedStream(run, outcome, headers, done);
+  if (run.request.surface !== "proxy" || result.body === null) headers.push(...JSON_TYPE);
+  const body = withHookResults(run, bodyOf(outcome));
+  if (result.status === 200 && result.body !== null && run.hookResults.before.length + run.hookResults.after.length === 0) {
+    storeAnswer(run, outcome.cache, { body: result.body, headers: [], storedAt: run.deps.clock.now(), usage: result.usage ?? undefined, surface: run.request.surface });
+  }
+  finishRun(run, outcome, { body, end: null, cancelled: run.request.call.cancel.reason === "client_gone" });
+  done();
+  return { kind: "unary", status: statusOf(run, result.status), headers, body };
+}
+
+/** A soft failure of an input hook makes a success 246. */
+function statusOf(run: Run, status: number): number {
+  return status === 200 && run.softStatus !== 0 ? run.softStatus : status;
+}
+
+/** The upstream's bytes, or the envelope of an error that the gateway made. */
+function bodyOf(outcome: TargetOutcome): Buffer {
+  const { body, failure } = outcome.result;
+  if (body !== null && (body.length > 0 || failure === null)) return body;
+  if (failure === null) return Buffer.alloc(0);
+  const envelope: JsonObject = errorBody({
+    message: failure.message,
+    type: failure.type,
+    param: failure.param === "" ? null : failure.param,
+    code: failure.code,
+  });
+  if (outcome.target !== null) envelope["provider"] = outcome.target.provider.id;
+  return bufferOfJson(envelope);
+}
+
+/** Results of synchronous hooks stand in the JSON answer (behaviour 7.1). */
+function withHookResults(run: Run, body: Buffer): Buffer {
+  const { before, after } = run.hookResults;
+  if (before.length + after.length === 0) return body;
+  let json: unknown;
+  try {
+    json = jsonOf(body);
+  } catch {
+    return body;
+  }
+  return isObject(json) ? bufferOfJson({ ...json, hook_results: { before_request_hooks: before, after_request_hooks: after } }) : body;
+}
+
+/** A stored answer for a client that wants a stream (behaviour section 6). */
+function replayedStream(run: Run, outcome: TargetOutcome, headers: ReplyHeaders, done: () => void): GatewayReply {
+  headers.push(...SSE_TYPE);
+  const body = bodyOf(outcome);
+  const options = outcome.shaped.json?.["stream_options"];
+  const text = replayChat(jsonOf(body) as JsonObject, isObject(options) && options["include_usage"] === true);
+  async function* chunks() {
+    yield Buffer.from(text);
+    finishRun(run, outcome, { body, end: null, cancelled: false });
+    done();
+  }
+  return { kind: "stream", status: statusOf(run, outcome.result.status), headers, chunks: chunks() };
+}
+

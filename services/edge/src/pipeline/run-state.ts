@@ -1,0 +1,37 @@
+import type { CompiledConfig, JsonObject } from "@unigate/core";
+import type { EdgeDeps } from "../deps.ts";
+import type { GatewayRequest } from "../gateway-request.ts";
+
+/** A config ready to run one request. */
+export interface RequestConfig {
+  /** "pc-..." of a saved config, "sha256:<hex>" of an inline one, "" when there is none. */
+  readonly id: string;
+  readonly version: string;
+  readonly origin: "saved" | "inline" | "none";
+  readonly compiled: CompiledConfig;
+  /** SHA-256 of `json`. */
+  readonly hash: Buffer;
+  /** The credential-free config, for a router that does not know the hash. */
+  readonly json: Buffer;
+  /** Credentials of an inline config by option path; saved ones stay sealed. */
+  readonly credentials: ReadonlyMap<string, Readonly<Record<string, string>>>;
+}
+
+/** What is known of one request while it runs. Steps read it; only the attempt loop writes the counters. */
+export interface Run {
+  readonly deps: EdgeDeps;
+  readonly request: GatewayRequest;
+  readonly config: RequestConfig;
+  /** Metadata of request and key, merged. */
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Id under which limits are reserved. */
+  readonly reservationId: string;
+  /** Number of the next attempt; one a target, retries included in it. */
+  attempts: number;
+  /** What planning decided, for the log. */
+  decision: JsonObject;
+  /** Results of hooks so far, for the answer and the log. */
+  readonly hookResults: { before: unknown[]; after: unknown[] };
+  /** 246 once a hook failed softly, else 0. */
+  softStatus: number;
+}

@@ -1,0 +1,53 @@
+import { boundCall, GatewayError, newUuid, toGatewayError } from "@unigate/core";
+import type { EdgeDeps } from "../deps.ts";
+import type { GatewayReply, GatewayRequest } from "../gateway-request.ts";
+import { mergeMetadata } from "../metadata.ts";
+import { attemptPlan } from "./attempts.ts";
+import { recordRefusal } from "./record.ts";
+import { replyOf } from "./reply.ts";
+import type { Run } from "./run-state.ts";
+import { planRequest } from "./steps/plan.ts";
+import { reserve } from "./steps/reserve.ts";
+import { resolveConfig } from "./steps/resolve-config.ts";
+
+/**
+ * One request from its config to its answer: read this file to know the product.
+ * resolve-config, plan, reserve, then the attempts (shape-body, check-input, look-up, call, check-output, decide),
+ * then the answer, which settles and logs after its last byte. No step runs beside another: a refused request fires
+ * no webhook and leaks no reservation. Throws the GatewayError of a refusal; failures of targets are answers.
+ */
+export async function runRequest(deps: EdgeDeps, received: GatewayRequest): Promise<GatewayReply> {
+  const bounded = boundCall(received.call, deps.limits.maxRequestMs);
+  const request: GatewayRequest = { ...received, call: bounded.call };
+  let run: Run | null = null;
+  try {
+    const config = await resolveConfig(deps, request);
+    run = {
+      deps,
+      request,
+      config,
+      metadata: mergeMetadata(request.metadata, request.principal.key.defaults.metadata),
+      reservationId: newUuid(),
+      attempts: 0,
+      decision: {},
+      hookResults: { before: [], after: [] },
+      softStatus: 0,
+    };
+    refuseManyTargets(run);
+    const plan = await planRequest(run);
+    const reserved = await reserve(run);
+    const outcome = await attemptPlan(run, plan);
+    return replyOf(run, outcome, reserved, bounded.done);
+  } catch (error) {
+    bounded.done();
+    const refusal = toGatewayError(error);
+    if (run !== null) recordRefusal(run, refusal);
+    throw refusal;
+  }
+}
+
+/** A body that is streamed can be sent once, so it takes one target (mesh.md section 1.6). */
+function refuseManyTargets(run: Run): void {
+  if (run.request.upload === null || run.config.compiled.leaves.length === 1) return;
+  throw new GatewayError("invalid_config", "A streamed upload is sent once: its config may have one target only.", { param: "x-gateway-config" });
+}

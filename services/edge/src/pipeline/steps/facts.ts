@@ -1,0 +1,26 @@
+import type { Facts } from "@unigate/contracts";
+import type { Run } from "../run-state.ts";
+
+/** Characters a token stands for, on the average of English text (mesh.md section 7). */
+const CHARACTERS_A_TOKEN = 3.6;
+
+/** What leaf services decide on. Made only when one of them is asked. */
+export function factsOf(run: Run, model: string, stream: boolean): Facts {
+  const { request } = run;
+  const maxTokens = request.json?.["max_completion_tokens"] ?? request.json?.["max_tokens"];
+  const user = request.json?.["user"];
+  return {
+    surface: request.surface,
+    method: request.method,
+    path: request.path,
+    model,
+    stream,
+    metadata: run.metadata,
+    conditionValues: {},
+    headers: [],
+    inputTokens: request.body === null ? 0 : Math.ceil(request.body.length / CHARACTERS_A_TOKEN),
+    ...(typeof maxTokens === "number" ? { maxOutputTokens: maxTokens } : {}),
+    bodyBytes: request.body?.length ?? 0,
+    user: typeof user === "string" ? user : "",
+  };
+}

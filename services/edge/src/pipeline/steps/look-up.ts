@@ -1,0 +1,68 @@
+import { createHash } from "node:crypto";
+import type { Entry, LookupReply } from "@unigate/contracts";
+import type { CacheRule } from "@unigate/core";
+import type { Run } from "../run-state.ts";
+import type { ResolvedTarget } from "./resolve-target.ts";
+import type { ShapedBody } from "./shape-body.ts";
+
+const DEADLINE_MS = 500;
+
+/** What the cache said. `fillToken` "" = do not store. */
+export interface CacheView {
+  readonly status: "HIT" | "MISS" | "REFRESH" | "DISABLED";
+  readonly hit: Entry | null;
+  readonly fillToken: string;
+  readonly maxAge: number;
+}
+
+const DISABLED: CacheView = { status: "DISABLED", hit: null, fillToken: "", maxAge: 0 };
+
+/**
+ * Looks for a stored answer to the same body, provider and metadata in the same organisation (behaviour section 6).
+ * `stream` is no part of the key: either kind of answer serves both. The cache being down is a MISS.
+ */
+export async function lookUp(run: Run, rule: CacheRule | null, target: ResolvedTarget, shaped: ShapedBody): Promise<CacheView> {
+  const { request, deps } = run;
+  if (rule === null || request.surface !== "chat" || request.headers["x-gateway-debug"] === "false") return DISABLED;
+  const refresh = request.headers["x-gateway-cache-force-refresh"] === "true";
+  const namespace = request.headers["x-gateway-cache-namespace"];
+  let reply: LookupReply;
+  try {
+    reply = await deps.cache.lookup(
+      {
+        tenant: request.principal.tenant,
+        partition: namespace ?? "",
+        exactKey: exactKey(run, target, shaped, namespace === undefined),
+        maxAgeS: rule.maxAge,
+        refresh,
+        peek: false,
+      },
+      { ...request.call, deadline: Math.min(request.call.deadline, deps.clock.now() + DEADLINE_MS) },
+    );
+  } catch (error) {
+    if (request.call.cancel.cancelled) throw error;
+    deps.log.warn({ traceId: request.trace.traceId, error: String(error) }, "cache is unavailable; counted as a miss");
+    return { status: "MISS", hit: null, fillToken: "", maxAge: rule.maxAge };
+  }
+  if (reply.outcome?.$case === "hit") return { status: "HIT", hit: reply.outcome.value, fillToken: "", maxAge: rule.maxAge };
+  return { status: refresh ? "REFRESH" : "MISS", hit: null, fillToken: reply.outcome?.value ?? "", maxAge: rule.maxAge };
+}
+
+/** SHA-256 over surface, target, body without its stream fields, and the metadata unless a namespace replaces it. */
+function exactKey(run: Run, target: ResolvedTarget, shaped: ShapedBody, withMetadata: boolean): Buffer {
+  const { stream: _, stream_options: __, ...rest } = shaped.json ?? {};
+  const hash = createHash("sha256");
+  hash.update(`${run.request.surface}\n${target.provider.id}\n${target.slug}\n${target.target.customHost}\n${target.target.strict}\n`);
+  hash.update(JSON.stringify(rest));
+  if (withMetadata) hash.update(`\n${JSON.stringify(run.metadata)}`);
+  return hash.digest();
+}
+
+/** Stores an answer, off the request's path. Loss is harmless. */
+export function storeAnswer(run: Run, view: CacheView, entry: Entry): void {
+  if (view.fillToken === "") return;
+  const { deps, request } = run;
+  deps.cache
+    .store({ tenant: request.principal.tenant, fillToken: view.fillToken, entry, maxAgeS: view.maxAge }, { ...request.call, deadline: deps.clock.now() + DEADLINE_MS })
+    .catch((error: unknown) => deps.log.warn({ traceId: request.trace.traceId, error: String(error) }, "answer was not stored in the cache"));
+}

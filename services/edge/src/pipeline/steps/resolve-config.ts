@@ -1,0 +1,109 @@
+import { createHash } from "node:crypto";
+import {
+  bufferOfJson,
+  type Call,
+  type CompiledConfig,
+  type ConfigProblem,
+  type ConfigResource,
+  compileConfig,
+  cutCredentials,
+  GatewayError,
+  isObject,
+  renameAliases,
+} from "@unigate/core";
+import type { EdgeDeps } from "../../deps.ts";
+import type { GatewayRequest } from "../../gateway-request.ts";
+import type { RequestConfig } from "../run-state.ts";
+
+const HEADER = "x-gateway-config";
+const SAVED_PREFIX = "pc-";
+const NO_CREDENTIALS: RequestConfig["credentials"] = new Map();
+const MAX_COMPILED = 500;
+
+/** Without a config the request's own headers say everything: one leaf. */
+const EMPTY = emptyConfig();
+/** Compiled saved configs, as long as the resolver keeps the resource. */
+const savedConfigs = new WeakMap<ConfigResource, RequestConfig>();
+/** Compiled inline configs by hash of their credential-free text, oldest first. */
+const inlineConfigs = new Map<string, Omit<RequestConfig, "credentials">>();
+
+/**
+ * The config of a request: its header (saved id or JSON), else the key's default, else none (behaviour 1.1).
+ * Throws invalid_config naming the field, unknown_config or config_override_forbidden.
+ */
+export async function resolveConfig(deps: EdgeDeps, request: GatewayRequest): Promise<RequestConfig> {
+  const header = request.headers[HEADER];
+  const { defaults } = request.principal.key;
+  if (header === undefined || header === "") {
+    return defaults.config_id === null ? EMPTY : savedConfig(deps, request, defaults.config_id, request.call);
+  }
+  if (defaults.config_id !== null && !defaults.allow_config_override) throw new GatewayError("config_override_forbidden", undefined, { param: HEADER });
+  if (header.startsWith(SAVED_PREFIX)) return savedConfig(deps, request, header, request.call);
+  return inlineConfig(deps, request, header);
+}
+
+async function savedConfig(deps: EdgeDeps, request: GatewayRequest, id: string, call: Call): Promise<RequestConfig> {
+  const ref = { kind: "config", id, tenant: request.principal.tenant };
+  const found = deps.resolver.peek<ConfigResource>(ref) ?? (await deps.resolver.resolve<ConfigResource>(ref, call));
+  if (found === null) throw new GatewayError("unknown_config", `There is no saved config "${id.slice(0, 80)}" in this workspace.`, { param: HEADER });
+  const known = savedConfigs.get(found.value);
+  if (known !== undefined) return known;
+  const config = compiled(found.value.config, "saved", id);
+  const made: RequestConfig = { ...config, version: found.version, credentials: NO_CREDENTIALS };
+  savedConfigs.set(found.value, made);
+  return made;
+}
+
+function inlineConfig(deps: EdgeDeps, request: GatewayRequest, text: string): RequestConfig {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    throw new GatewayError("invalid_config", 'x-gateway-config is neither a saved id ("pc-...") nor valid JSON.', { param: HEADER });
+  }
+  const cut = cutCredentials(withoutSealed(renameAliases(parsed)));
+  const digest = createHash("sha256").update(JSON.stringify(cut.config)).digest("hex");
+  const key = `${request.principal.tenant.organisationId}/${digest}`;
+  let config = inlineConfigs.get(key);
+  if (config === undefined) {
+    config = compiled(cut.config, "inline", `sha256:${digest}`);
+    inlineConfigs.set(key, config);
+    for (const oldest of inlineConfigs.keys()) {
+      if (inlineConfigs.size <= MAX_COMPILED) break;
+      inlineConfigs.delete(oldest);
+    }
+    const { warnings } = config.compiled;
+    if (warnings.length > 0) deps.log.warn({ fields: warnings, traceId: request.trace.traceId }, "unknown fields of an inline config are ignored");
+  }
+  return { ...config, credentials: cut.credentials };
+}
+
+/** `sealed_credentials` is control's own field: from a caller it means nothing. */
+function withoutSealed(config: unknown): unknown {
+  if (!isObject(config)) return config;
+  const { sealed_credentials: _, ...rest } = config;
+  const { targets } = rest;
+  return Array.isArray(targets) ? { ...rest, targets: targets.map(withoutSealed) } : rest;
+}
+
+function compiled(json: unknown, origin: "saved" | "inline", id: string): Omit<RequestConfig, "credentials"> {
+  const result = compileConfig(json, origin);
+  if (!result.ok) throw invalidConfig(result.problems, origin === "saved" ? `The saved config "${id}"` : "The config");
+  const text = bufferOfJson(json);
+  return { id, version: "", origin, compiled: result.config, json: text, hash: createHash("sha256").update(text).digest() };
+}
+
+function invalidConfig(problems: readonly ConfigProblem[], which: string): GatewayError {
+  const [first] = problems;
+  const listed = problems.slice(0, 5).map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
+  const more = problems.length > 5 ? `; and ${problems.length - 5} more` : "";
+  return new GatewayError("invalid_config", `${which} is invalid. ${listed.join("; ")}${more}`, { param: first === undefined || first.path === "" ? HEADER : first.path });
+}
+
+function emptyConfig(): RequestConfig {
+  const result = compileConfig({ forward_headers: [] }, "inline");
+  if (!result.ok) throw new Error("the empty config must compile");
+  const json = Buffer.from("{}");
+  const config: CompiledConfig = result.config;
+  return { id: "", version: "", origin: "none", compiled: config, json, hash: createHash("sha256").update(json).digest(), credentials: NO_CREDENTIALS };
+}

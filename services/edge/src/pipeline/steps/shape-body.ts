@@ -1,0 +1,33 @@
+import { bufferOfJson, type CompiledLeaf, dropParams, type JsonObject } from "@unigate/core";
+import type { GatewayRequest } from "../../gateway-request.ts";
+import { slugOfModel } from "./resolve-target.ts";
+
+/** The body as an attempt sends it: the client's own bytes when nothing changes. */
+export interface ShapedBody {
+  readonly body: Buffer;
+  readonly json: JsonObject | null;
+  /** Without "@slug/"; "" when nobody named one. */
+  readonly model: string;
+  readonly stream: boolean;
+}
+
+const EMPTY = Buffer.alloc(0);
+
+/** default_params, override_params, drop_params, in this order, then the model without its slug (behaviour 1.4). */
+export function shapeBody(request: GatewayRequest, leaf: CompiledLeaf): ShapedBody {
+  const { json, body } = request;
+  if (json === null) return { body: body ?? EMPTY, json: null, model: "", stream: false };
+  let shaped = json;
+  const { defaultParams, overrideParams, dropParams: drop } = leaf;
+  if (defaultParams !== null) {
+    const missing = Object.entries(defaultParams).filter(([name]) => !Object.hasOwn(json, name));
+    if (missing.length > 0) shaped = { ...shaped, ...Object.fromEntries(missing) };
+  }
+  if (overrideParams !== null) shaped = { ...shaped, ...overrideParams };
+  if (drop.length > 0) shaped = dropParams(shaped, drop) as JsonObject;
+  const named = typeof shaped["model"] === "string" ? shaped["model"] : "";
+  const slug = slugOfModel(named);
+  const model = slug === null ? named : named.slice(slug.length + 2);
+  if (slug !== null) shaped = { ...shaped, model };
+  return { body: shaped === json && body !== null ? body : bufferOfJson(shaped), json: shaped, model, stream: shaped["stream"] === true };
+}

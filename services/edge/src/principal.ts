@@ -1,0 +1,29 @@
+import type { Tenant } from "@unigate/contracts";
+import { type ApiKeyResource, GatewayError } from "@unigate/core";
+
+/** Who is calling, after authentication. */
+export interface Principal {
+  readonly key: ApiKeyResource;
+  readonly tenant: Tenant;
+}
+
+const EXPIRY_TOLERANCE_MS = 5_000;
+
+/** The principal of a key. An organisation key works in the organisation's default workspace. */
+export function principalOf(key: ApiKeyResource): Principal {
+  return { key, tenant: { organisationId: key.organisation_id, workspaceId: key.workspace_id ?? "ws-default" } };
+}
+
+/** Expiry is checked on every request against the local clock, with 5 s of tolerance (DESIGN 8.20). */
+export function refuseExpired(principal: Principal, now: number): void {
+  const { expires_at } = principal.key;
+  if (expires_at !== null && now > expires_at + EXPIRY_TOLERANCE_MS) throw new GatewayError("key_expired");
+}
+
+/** Any one of `scopes` is enough (behaviour 9.1). */
+export function requireScope(principal: Principal, scopes: readonly string[]): void {
+  if (scopes.length === 0) return;
+  const held = principal.key.scopes;
+  if (held.includes("*") || scopes.some((scope) => held.includes(scope))) return;
+  throw new GatewayError("scope_missing", `The API key lacks the scope ${scopes.map((scope) => `"${scope}"`).join(" or ")} that this endpoint needs.`);
+}

@@ -1,0 +1,136 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { CancelToken, GatewayError, newUuid, startTrace, type TraceContext, toGatewayError } from "@unigate/core";
+import { answerHealth } from "@unigate/runtime";
+import { authenticate } from "./authenticate.ts";
+import { type ClientHeaders, readHeaders } from "./client-headers.ts";
+import type { EdgeDeps } from "./deps.ts";
+import { errorReply } from "./endpoints/error-reply.ts";
+import { serveBridge } from "./http/bridges.ts";
+import { answerCors } from "./http/cors.ts";
+import { type Incoming, serveChat, serveProxy } from "./http/inference.ts";
+import { createPages } from "./http/pages.ts";
+import { writeUnary } from "./http/write-reply.ts";
+import { refuseExpired, requireScope } from "./principal.ts";
+import type { BodyBudget } from "./read-body.ts";
+import { matchRoute } from "./routes.ts";
+
+const KEEP_ALIVE_MS = 75_000;
+const MAX_HEADER_BYTES = 128 * 1024;
+const HEADERS_TIMEOUT_MS = 60_000;
+
+/** Requests being answered, for shedding and draining. */
+export interface Inflight {
+  readonly count: number;
+  /** Cancels every request that still runs: each ends with an in-band error. */
+  cancelAll(): void;
+  /** After this no connection is kept alive. */
+  closing: boolean;
+}
+
+/** The HTTP front: inference, proxy and health are matched before Express sees anything. */
+export function createHttpServer(deps: EdgeDeps, budget: BodyBudget, version: string): { server: Server; inflight: Inflight } {
+  const pages = createPages(deps, version);
+  const running = new Set<CancelToken>();
+  const inflight: Inflight = {
+    get count() {
+      return running.size;
+    },
+    cancelAll() {
+      for (const cancel of running) cancel.cancel("shutdown");
+    },
+    closing: false,
+  };
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = request.url ?? "/";
+    const mark = url.indexOf("?");
+    const path = mark < 0 ? url : url.slice(0, mark);
+    if (inflight.closing) response.setHeader("connection", "close");
+    if (answerCors(deps.limits.corsOrigins, request, response)) return;
+    if (!path.startsWith("/v1/")) return serveOther(request, response, path);
+    const headers = readHeaders(request.rawHeaders);
+    const trace = traceOf(headers);
+    const requestId = newUuid();
+    const cancel = new CancelToken();
+    const onClose = (): void => {
+      if (!response.writableFinished) cancel.cancel("client_gone");
+    };
+    response.once("close", onClose);
+    running.add(cancel);
+    deps.metrics.inflight.inc();
+    try {
+      if (running.size > deps.limits.maxInflight) throw new GatewayError("overloaded", undefined, { retryAfterMs: 1_000 });
+      await serveApi({ request, response, headers, trace, requestId, cancel, path: path.slice(3), query: mark < 0 ? "" : url.slice(mark) });
+    } catch (error) {
+      refuse(response, toGatewayError(error), trace, requestId);
+    } finally {
+      running.delete(cancel);
+      deps.metrics.inflight.dec();
+    }
+  }
+
+  async function serveApi(arrived: Omit<Incoming, "identity" | "receivedAt">): Promise<void> {
+    const { trace, cancel, headers, request } = arrived;
+    const receivedAt = deps.clock.now();
+    const path = arrived.path.startsWith("/proxy/") ? arrived.path.slice("/proxy".length) : arrived.path;
+    const call = { traceId: trace.traceId, traceparent: trace.traceparent, deadline: Number.POSITIVE_INFINITY, cancel };
+    const identity = await authenticate(deps.resolver, headers, call);
+    refuseExpired(identity.principal, receivedAt);
+    const incoming: Incoming = { ...arrived, path, identity, receivedAt };
+    const route = path === arrived.path ? matchRoute(request.method ?? "", path) : matchRoute("", "");
+    requireScope(identity.principal, route.scopes);
+    switch (route.kind) {
+      case "chat":
+        return serveChat(deps, budget, incoming);
+      case "proxy":
+        return serveProxy(deps, budget, incoming);
+      default:
+        return serveBridge(deps, budget, incoming, route);
+    }
+  }
+
+  async function serveOther(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
+    const health = request.method === "GET" ? await answerHealth(path, deps.health, deps.processMetrics) : null;
+    if (health === null) return pages(request, response);
+    response.writeHead(health.status, { "content-type": health.contentType });
+    response.end(health.body);
+  }
+
+  const server = createServer(
+    { noDelay: true, keepAliveTimeout: KEEP_ALIVE_MS, maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: 0, headersTimeout: HEADERS_TIMEOUT_MS },
+    (request, response) => {
+      serve(request, response).catch((error: unknown) => {
+        deps.log.error({ error: String(error) }, "request handler failed");
+        response.destroy();
+      });
+    },
+  );
+  server.on("clientError", answerClientError);
+  return { server, inflight };
+}
+
+/** The client's own trace id wins over a W3C traceparent (behaviour section 4). */
+function traceOf(headers: ClientHeaders): TraceContext {
+  const trace = startTrace(headers["traceparent"]);
+  const named = headers["x-gateway-trace-id"];
+  if (named === undefined || named === "" || !/^[\w.:/-]{1,200}$/.test(named)) return trace;
+  return { ...trace, traceId: named };
+}
+
+function refuse(response: ServerResponse, error: GatewayError, trace: TraceContext, requestId: string): void {
+  const { status, headers, body } = errorReply(error, trace.traceId, requestId);
+  // What is left of a body that was not read would be taken for the next request.
+  if (!response.req.complete) headers.push("connection", "close");
+  writeUnary(response, status, headers, body);
+}
+
+/** A request that node:http could not parse still gets JSON. */
+function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (socket.destroyed || !socket.writable) return;
+  const tooLarge = error.code === "HPE_HEADER_OVERFLOW";
+  const failure = tooLarge ? new GatewayError("headers_too_large") : new GatewayError("invalid_request", "The request is not valid HTTP/1.1.");
+  const { status, body } = errorReply(failure, startTrace(undefined).traceId, newUuid());
+  const reason = tooLarge ? "Request Header Fields Too Large" : "Bad Request";
+  socket.end(`HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body.toString("utf8")}`);
+}

@@ -1,0 +1,13 @@
+import type { Check } from "@unigate/checks";
+import type { Clock } from "@unigate/core";
+import type { Resolver } from "./resolver.ts";
+
+export interface GuardrailDeps {
+  /** Finds saved guardrails. */
+  readonly resolver: Resolver;
+  /** `findCheck` of the checks package. */
+  readonly findCheck: (id: string) => Check | null;
+  readonly clock: Clock;
+  /** Longest that one check may take, ms. Default 5,000. */
+  readonly checkTimeoutMs?: number;
+}

@@ -1,0 +1,34 @@
+import { openChannel, type RpcChannel, localPort, meshToken, type ServiceDefinition, type ServicePort } from "@unigate/rpc";
+import type { Settings } from "@unigate/runtime";
+import type { RunningService, ServiceName } from "./module.ts";
+
+/** Chooses local or remote for each service; nobody else can tell. */
+export interface Connections {
+  connect<D extends ServiceDefinition>(name: ServiceName, definition: D): ServicePort<D>;
+  close(): void;
+}
+
+export function createConnections(settings: Settings, running: ReadonlyMap<ServiceName, RunningService>): Connections {
+  const channels = new Map<string, RpcChannel>();
+  return {
+    connect<D extends ServiceDefinition>(name: ServiceName, definition: D): ServicePort<D> {
+      const local = running.get(name)?.implementation;
+      if (local !== undefined && local !== null) return localPort(definition, local as ServicePort<D>);
+      const address = settings.addresses[name];
+      if (address === undefined) throw new Error(`${name} neither runs here nor has an address`);
+      let channel = channels.get(address);
+      if (channel === undefined) {
+        channel = openChannel({
+          address,
+          bodyLimit: settings.bodyLimit,
+          ...(settings.meshToken === null ? {} : { interceptor: meshToken(settings.meshToken).interceptor }),
+        });
+        channels.set(address, channel);
+      }
+      return channel.port(definition);
+    },
+    close() {
+      for (const channel of channels.values()) channel.close();
+    },
+  };
+}

@@ -1,0 +1,153 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Settings } from "@unigate/runtime";
+import { loadOrMakeMasterKey } from "@unigate/secrets";
+import { egressAllowFor } from "./egress-default.ts";
+import { type ServiceName, type StartFacts, serviceNames } from "./module.ts";
+import { modules } from "./modules.ts";
+
+const START_MS = 60_000;
+const RESTART_MS = { first: 500, most: 10_000 };
+
+/** Eight processes that talk gRPC on loopback. */
+export interface Mesh {
+  readonly httpPort: number;
+  readonly facts: StartFacts;
+  /** Process ids by service, for tests that stop one. */
+  pid(service: ServiceName): number | undefined;
+  /** Edge first, then what it calls: leaves outlive edges. */
+  stop(): Promise<void>;
+  /** Ends running requests now. */
+  hurry(): void;
+}
+
+export interface MeshOptions {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly settings: Settings;
+  onProgress(text: string): void;
+  /** Start a service again when it dies (default true). */
+  readonly restart?: boolean;
+}
+
+interface ReadyMessage extends StartFacts {
+  readonly ready: true;
+  readonly grpcAddress: string | null;
+}
+
+interface Member {
+  child: ChildProcess;
+  ready: ReadyMessage;
+  restartMs: number;
+}
+
+/** Starts every service, what is needed first. Fails, and stops what runs, when one does not come up. */
+export async function launchMesh(options: MeshOptions): Promise<Mesh> {
+  const { environment, settings } = options;
+  const masterKey = settings.masterKey ?? (await loadOrMakeMasterKey(join(resolve(settings.dataDir), "master.key"))).toString("base64");
+  const token = settings.meshToken ?? randomBytes(24).toString("base64url");
+  const members = new Map<ServiceName, Member>();
+  let stopping = false;
+
+  function environmentOf(service: ServiceName): Record<string, string | undefined> {
+    const own: Record<string, string | undefined> = {
+      ...environment,
+      UNIGATE_DATA_DIR: join(resolve(settings.dataDir), service),
+      UNIGATE_GRPC_LISTEN: members.get(service)?.ready.grpcAddress ?? "127.0.0.1:0",
+      UNIGATE_METRICS_PORT: "0",
+      UNIGATE_MESH_TOKEN: token,
+      UNIGATE_EGRESS_ALLOW: egressAllowFor(settings.host, settings.egressAllow),
+    };
+    if (service === "control" || service === "connector" || service === "guardrail") own["UNIGATE_MASTER_KEY"] = masterKey;
+    for (const need of modules[service].needs) own[`UNIGATE_${need.toUpperCase()}_ADDR`] ??= members.get(need)?.ready.grpcAddress ?? undefined;
+    return own;
+  }
+
+  async function start(service: ServiceName): Promise<void> {
+    const { child, ready } = await startProcess(service, environmentOf(service));
+    const known = members.get(service);
+    members.set(service, { child, ready, restartMs: known?.restartMs ?? RESTART_MS.first });
+    child.once("exit", (code, signal) => onExit(service, code ?? signal));
+  }
+
+  function onExit(service: ServiceName, how: number | string | null): void {
+    const member = members.get(service);
+    if (stopping || options.restart === false || member === undefined) return;
+    options.onProgress(`${service} ended (${how}); starting it again in ${member.restartMs / 1_000} s`);
+    setTimeout(() => {
+      if (stopping) return;
+      start(service).catch((error: unknown) => {
+        options.onProgress(`${service} did not start again: ${String(error)}`);
+        onExit(service, "failed");
+      });
+    }, member.restartMs);
+    member.restartMs = Math.min(member.restartMs * 2, RESTART_MS.most);
+  }
+
+  async function stop(): Promise<void> {
+    stopping = true;
+    await endProcess(members.get("edge")?.child);
+    await Promise.all([...members].filter(([service]) => service !== "edge").map(([, member]) => endProcess(member.child)));
+  }
+
+  try {
+    for (const level of startLevels()) {
+      options.onProgress(`starting ${level.join(", ")}`);
+      await Promise.all(level.map(start));
+    }
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const facts: StartFacts = Object.assign({}, ...[...members.values()].map((member) => member.ready));
+  return {
+    httpPort: facts.httpPort ?? 0,
+    facts,
+    pid: (service) => members.get(service)?.child.pid,
+    stop,
+    hurry: () => void members.get("edge")?.child.kill("SIGTERM"),
+  };
+}
+
+/** Services in rounds: each round needs only what earlier rounds started. */
+function startLevels(): ServiceName[][] {
+  const levels: ServiceName[][] = [];
+  const started = new Set<ServiceName>();
+  while (started.size < serviceNames.length) {
+    const level = serviceNames.filter((name) => !started.has(name) && modules[name].needs.every((need) => started.has(need)));
+    for (const name of level) started.add(name);
+    levels.push(level);
+  }
+  return levels;
+}
+
+function startProcess(service: ServiceName, env: Record<string, string | undefined>): Promise<{ child: ChildProcess; ready: ReadyMessage }> {
+  return new Promise((done, fail) => {
+    const main = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "./main.ts" : "./main.js", import.meta.url));
+    const child = fork(main, [`--target=${service}`], { env, stdio: ["ignore", "inherit", "inherit", "ipc"], execArgv: process.execArgv });
+    const timer = setTimeout(() => {
+      child.kill("SIGKILL");
+      fail(new Error(`${service} did not start within ${START_MS / 1_000} s`));
+    }, START_MS);
+    child.once("message", (message) => {
+      clearTimeout(timer);
+      child.off("exit", onExit);
+      done({ child, ready: message as ReadyMessage });
+    });
+    const onExit = (code: number | null): void => {
+      clearTimeout(timer);
+      fail(new Error(`${service} ended with code ${code} before it was ready`));
+    };
+    child.once("exit", onExit);
+  });
+}
+
+/** SIGINT means "no wait for load balancers": there are none here. */
+function endProcess(child: ChildProcess | undefined): Promise<void> {
+  if (child === undefined || child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  return new Promise((done) => {
+    child.once("exit", () => done());
+    child.kill("SIGINT");
+  });
+}

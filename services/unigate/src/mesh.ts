@@ -1,0 +1,28 @@
+import { buildSettings, onStopSignals, readProcess } from "@unigate/runtime";
+import { banner } from "./banner.ts";
+import { launchMesh } from "./launch-mesh.ts";
+
+/** Starts the eight services as eight processes on this machine, and stops them with it. */
+async function main(): Promise<void> {
+  const started = performance.now();
+  const { environment } = readProcess();
+  const settings = buildSettings(environment, undefined);
+  const mesh = await launchMesh({ environment, settings, onProgress: (text) => process.stderr.write(`${text}\n`) });
+  process.stdout.write(`${banner({ host: settings.host, port: mesh.httpPort, facts: mesh.facts, tookMs: performance.now() - started, mode: "eight processes" })}\n`);
+  await new Promise<void>((resolve) => {
+    const unlisten = onStopSignals(
+      () => {
+        void mesh.stop().then(() => {
+          unlisten();
+          resolve();
+        });
+      },
+      () => mesh.hurry(),
+    );
+  });
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`unigate: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exit(1);
+});

@@ -1,0 +1,170 @@
+import { PolicyDefinition, type PolicyPort, type ReserveReply, ReserveRequest, SettleRequest } from "@unigate/contracts";
+import { backgroundCall, type RateLimit } from "@unigate/core";
+import { createPolicyService, type PolicyDeps } from "@unigate/policy";
+import { createMemoryCounters } from "@unigate/storage";
+import { runners } from "@unigate/testkit";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+const START = Date.parse("2026-03-04T05:06:07.890Z");
+const MINUTE_END = Date.parse("2026-03-04T05:07:00.000Z");
+const TENANT = { organisationId: "org-a", workspaceId: "ws-1" };
+
+const LIMITS: Readonly<Record<string, readonly RateLimit[]>> = {
+  "api_key two-a-minute": [{ type: "requests", unit: "rpm", value: 2 }],
+  "api_key blocked": [{ type: "requests", unit: "rpd", value: 0 }],
+  "api_key tokens": [{ type: "tokens", unit: "rph", value: 1_000 }],
+  "api_key both": [
+    { type: "requests", unit: "rpm", value: 2 },
+    { type: "requests", unit: "rpd", value: 100 },
+  ],
+  "api_key free": [],
+  "provider one-a-second": [{ type: "requests", unit: "rps", value: 1 }],
+};
+
+/** Saved things as the resolver would find them; the key "down" cannot be asked for. */
+const resolver: PolicyDeps["resolver"] = {
+  async resolve<T>({ kind, id }: { kind: string; id: string }) {
+    if (id === "down") throw new Error("control is down");
+    const rate_limits = LIMITS[`${kind} ${id}`];
+    return rate_limits === undefined ? null : { value: { rate_limits } as T, sealed: undefined, version: "1" };
+  },
+};
+
+describe.each(runners)("policy over $name", (runner) => {
+  let now = START;
+  let policy: PolicyPort;
+  let close: () => Promise<void>;
+  let lost: unknown[] = [];
+  let number = 0;
+
+  async function connect(counters: PolicyDeps["counters"]): Promise<void> {
+    const service = createPolicyService({ counters, resolver, onStoreLost: (cause) => lost.push(cause) });
+    ({ port: policy, close } = await runner.connect(PolicyDefinition, service));
+  }
+  beforeEach(async () => {
+    now = START;
+    lost = [];
+    number = 0;
+    await connect(createMemoryCounters({ clock: { now: () => now } }));
+  });
+  afterEach(() => close());
+
+  function reserve(apiKeyId: string, over: Parameters<typeof ReserveRequest.create>[0] = {}): Promise<ReserveReply> {
+    number += 1;
+    const request = { reservationId: `r${number}`, tenant: TENANT, subject: { apiKeyId }, requestScope: true, ...over };
+    return policy.reserve(ReserveRequest.create(request), backgroundCall());
+  }
+
+  async function settle(...items: NonNullable<Parameters<typeof SettleRequest.create>[0]>["items"] & object): Promise<void> {
+    const filled = items.map((item) => ({ tenant: TENANT, last: true, ...item }));
+    await policy.settle(SettleRequest.create({ items: filled }), backgroundCall());
+  }
+
+  test("a key's limit grants exactly its value in a minute, then refuses until the minute ends", async () => {
+    const first = await reserve("two-a-minute");
+    expect(first).toEqual({
+      request: { allowed: true, policyId: "", bucket: "", status: 0, retryAfterMs: 0, shadow: false, code: "" },
+      target: undefined,
+      remaining: [{ policyId: "api_key/two-a-minute/requests/rpm", unit: "rpm", limit: 2, left: 1, resetsAt: MINUTE_END }],
+      storeLost: false,
+    });
+    await reserve("two-a-minute");
+    const third = await reserve("two-a-minute");
+    expect(third.request).toEqual({
+      allowed: false,
+      policyId: "api_key/two-a-minute/requests/rpm",
+      bucket: "",
+      status: 429,
+      retryAfterMs: MINUTE_END - START,
+      shadow: false,
+      code: "rate_limited",
+    });
+    now = MINUTE_END;
+    expect((await reserve("two-a-minute")).request?.allowed).toBe(true);
+  });
+
+  test("as many at once as there may be", async () => {
+    const replies = await Promise.all(Array.from({ length: 40 }, () => reserve("two-a-minute")));
+    expect(replies.filter((reply) => reply.request?.allowed === true)).toHaveLength(2);
+  });
+
+  test("every limit of a key holds", async () => {
+    const reply = await reserve("both");
+    expect(reply.remaining.map(({ unit, left }) => [unit, left])).toEqual([
+      ["rpm", 1],
+      ["rpd", 99],
+    ]);
+  });
+
+  test("a limit of 0 blocks", async () => {
+    expect((await reserve("blocked")).request).toMatchObject({ allowed: false, status: 429 });
+  });
+
+  test("organisations do not share a key's limit", async () => {
+    for (let index = 0; index < 3; index += 1) await reserve("two-a-minute");
+    const other = await reserve("two-a-minute", { tenant: { organisationId: "org-b", workspaceId: "ws-1" } });
+    expect(other.request?.allowed).toBe(true);
+  });
+
+  test("a key without limits passes", async () => {
+    expect(await reserve("free")).toMatchObject({ request: { allowed: true }, remaining: [], storeLost: false });
+  });
+
+  test.each(["unknown", "down"])("a key that cannot be read (%s) passes, and the loss is said", async (key) => {
+    expect(await reserve(key)).toMatchObject({ request: { allowed: true }, remaining: [], storeLost: true });
+    expect(lost).toEqual(key === "down" ? [new Error("control is down")] : []);
+  });
+
+  test("when the counters are lost rates pass, and the loss is said", async () => {
+    await close();
+    const gone = () => Promise.reject(new Error("store gone"));
+    await connect({ reserve: gone, settle: gone });
+    const reply = await reserve("two-a-minute", { targetScope: true, subject: { apiKeyId: "two-a-minute", slug: "one-a-second" } });
+    expect(reply).toMatchObject({ request: { allowed: true }, target: { allowed: true }, remaining: [], storeLost: true });
+    expect(lost).toEqual([new Error("store gone")]);
+    await expect(settle({ reservationId: "r1" })).rejects.toMatchObject({ code: "INTERNAL" });
+  });
+
+  test("a target's limit refuses the target and leaves the request admitted", async () => {
+    const both = { targetScope: true, subject: { apiKeyId: "both", slug: "one-a-second" } };
+    expect(await reserve("both", both)).toMatchObject({ request: { allowed: true }, target: { allowed: true } });
+    const second = await reserve("both", both);
+    expect(second).toMatchObject({ request: { allowed: true }, target: { allowed: false, policyId: "provider/one-a-second/requests/rps" } });
+    expect(await reserve("both", both)).toMatchObject({ request: { allowed: false }, target: undefined });
+  });
+
+  test("a refunded target may be used again", async () => {
+    const target = { requestScope: false, targetScope: true, subject: { slug: "one-a-second" } };
+    expect(await reserve("", { ...target, reservationId: "a" })).toMatchObject({ request: undefined, target: { allowed: true } });
+    await settle({ reservationId: "a", refundTarget: true });
+    expect((await reserve("", target)).target?.allowed).toBe(true);
+  });
+
+  test("tokens: the estimate is taken, the real use replaces it, once", async () => {
+    expect((await reserve("tokens", { reservationId: "a", tokens: 700 })).remaining[0]?.left).toBe(300);
+    expect((await reserve("tokens", { tokens: 301 })).request?.allowed).toBe(false);
+    const usage = { input: 100, cacheRead: 20, outputText: 60, reasoning: 20 };
+    await settle({ reservationId: "a", usage }, { reservationId: "a", usage });
+    await settle({ reservationId: "a", usage });
+    expect((await reserve("tokens", { tokens: 1 })).remaining[0]?.left).toBe(799);
+  });
+
+  test("an attempt without usage used no tokens; its request stays counted", async () => {
+    await reserve("tokens", { reservationId: "a", tokens: 700 });
+    await reserve("two-a-minute", { reservationId: "b" });
+    await settle({ reservationId: "a" }, { reservationId: "b" });
+    expect((await reserve("tokens", { tokens: 1 })).remaining[0]?.left).toBe(999);
+    expect((await reserve("two-a-minute")).remaining[0]?.left).toBe(0);
+  });
+
+  test("settling what was never reserved is harmless", async () => {
+    await settle({ reservationId: "nobody" });
+    expect((await reserve("two-a-minute")).remaining[0]?.left).toBe(1);
+  });
+
+  test("a reservation without id, tenant or subject is refused", async () => {
+    for (const missing of [{ reservationId: "" }, { tenant: undefined }, { subject: undefined }]) {
+      await expect(reserve("free", missing)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    }
+  });
+});
