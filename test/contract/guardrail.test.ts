@@ -34,12 +34,14 @@ describe.each(runners)("guardrail over $name", (runner) => {
     "test.held": {
       id: "test.held",
       phases: ["before"],
-      prepare: ({ name }) => async () => {
-        order.push(`begin ${String(name)}`);
-        await new Promise<void>((resolve) => held.push(resolve));
-        order.push(`end ${String(name)}`);
-        return { verdict: true, data: null };
-      },
+      prepare:
+        ({ name }) =>
+        async () => {
+          order.push(`begin ${String(name)}`);
+          await new Promise<void>((resolve) => held.push(resolve));
+          order.push(`end ${String(name)}`);
+          return { verdict: true, data: null };
+        },
     },
     "test.input": { id: "test.input", phases: ["before", "after"], prepare: () => (input) => ({ verdict: true, data: { ...input } }) },
   };
@@ -61,7 +63,11 @@ describe.each(runners)("guardrail over $name", (runner) => {
   });
   afterEach(() => close());
 
-  function send(hooks: readonly (JsonObject | string)[], text: string, over: Parameters<typeof CheckRequest.create>[0] = {}): Promise<CheckReply> {
+  function send(
+    hooks: readonly (JsonObject | string)[],
+    text: string,
+    over: Parameters<typeof CheckRequest.create>[0] = {},
+  ): Promise<CheckReply> {
     const refs = hooks.map((hook) =>
       typeof hook === "string" ? { id: hook } : { id: String(hook["id"] ?? "hook"), inlineJson: Buffer.from(JSON.stringify(hook)) },
     );
@@ -187,7 +193,9 @@ describe.each(runners)("guardrail over $name", (runner) => {
     const replyBody = Buffer.from(JSON.stringify({ choices: [{ message: { content: "the secret is out" } }] }));
     const { verdict } = await check([{ deny: true, checks: [NO_SECRET] }], "hello", { phase: "after", replyBody, status: 200 });
     expect(verdict).toBe("deny");
-    expect((await check([{ deny: true, checks: [NO_SECRET] }], "my secret", { phase: "after", replyBody: Buffer.from("{}") })).verdict).toBe("pass");
+    expect(
+      (await check([{ deny: true, checks: [NO_SECRET] }], "my secret", { phase: "after", replyBody: Buffer.from("{}") })).verdict,
+    ).toBe("pass");
   });
 
   test("a body that is no JSON is checked as it stands", async () => {

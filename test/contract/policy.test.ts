@@ -129,7 +129,10 @@ describe.each(runners)("policy over $name", (runner) => {
     const both = { targetScope: true, subject: { apiKeyId: "both", slug: "one-a-second" } };
     expect(await reserve("both", both)).toMatchObject({ request: { allowed: true }, target: { allowed: true } });
     const second = await reserve("both", both);
-    expect(second).toMatchObject({ request: { allowed: true }, target: { allowed: false, policyId: "provider/one-a-second/requests/rps" } });
+    expect(second).toMatchObject({
+      request: { allowed: true },
+      target: { allowed: false, policyId: "provider/one-a-second/requests/rps" },
+    });
     expect(await reserve("both", both)).toMatchObject({ request: { allowed: false }, target: undefined });
   });
 

@@ -22,7 +22,7 @@ const NO_TRACE = "0".repeat(32);
 export interface BoundedCall {
   readonly call: Call;
   /** Must be called when the work is over, whatever its end: frees the timer and the link to the parent. */
-  done(): void;
+  readonly done: () => void;
 }
 
 /** `parent`, given up after `ms` at the latest (reason "deadline"). */

@@ -22,6 +22,8 @@ export interface BuildInput {
   readonly settings: Settings;
   /** Provider-specific client headers that may matter (`anthropic-beta`), lower case. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Unix seconds of the exchange, for answers whose provider gives no time. */
+  readonly created: number;
 }
 
 /** An upstream request before it is joined to a base URL and signed. Header names are lower case. */

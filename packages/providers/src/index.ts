@@ -1,3 +1,4 @@
+export { replayChat } from "./chat/replay.ts";
 export { type ChatStream, createChatStream } from "./chat/stream-writer.ts";
 export type { ChatChunk, ChatChunkChoice, ChatDelta, ChatToolCallDelta } from "./chat/types.ts";
 export { openAiUsage, usageOfOpenAi } from "./chat/usage.ts";

@@ -54,7 +54,7 @@ export function createStore(maxEntries: number, maxMissing: number): Store {
     remove: (key) => void entries.delete(key),
     markStale(subjects, now) {
       for (const subject of subjects) {
-        for (const key of [...(bySubject.get(subject) ?? [])]) {
+        for (const key of bySubject.get(subject) ?? []) {
           const entry = entries.peek(key);
           if (entry !== undefined) markStale(entry, now);
           missing.delete(key);

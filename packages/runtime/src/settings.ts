@@ -1,3 +1,4 @@
+import { Secret } from "@unigate/core";
 import { SettingError, type SettingSpec, settingSpecs } from "./setting-specs.ts";
 
 /** Every setting of the process, read and checked once at start. */
@@ -6,12 +7,12 @@ export interface Settings {
   readonly port: number;
   readonly dataDir: string;
   readonly configFile: string | null;
-  readonly adminKey: string | null;
-  readonly masterKey: string | null;
+  readonly adminKey: Secret | null;
+  readonly masterKey: Secret | null;
   readonly targets: readonly string[];
   readonly grpcListen: string;
   readonly metricsPort: number | null;
-  readonly meshToken: string | null;
+  readonly meshToken: Secret | null;
   /** Address of each service that runs elsewhere. */
   readonly addresses: Readonly<Record<string, string>>;
   /** `UNIGATE_EGRESS_ALLOW`; null = not set. */
@@ -41,6 +42,7 @@ export function buildSettings(environment: Readonly<Record<string, string | unde
   const given: Record<string, string> = {};
   for (const [name, value] of Object.entries(environment)) if (value !== undefined && value !== "") given[name] = value;
   const text = (name: string): string | null => given[name] ?? settingSpecs[name]?.default ?? null;
+  const secret = (name: string): Secret | null => (given[name] === undefined ? null : new Secret(given[name]));
   const required = (name: string): string => text(name) ?? "";
   const number = (name: string): number => readNumber(name, required(name), settingSpecs[name]);
   const addresses: Record<string, string> = {};
@@ -53,12 +55,12 @@ export function buildSettings(environment: Readonly<Record<string, string | unde
     port: number("PORT"),
     dataDir: required("UNIGATE_DATA_DIR"),
     configFile: text("UNIGATE_CONFIG"),
-    adminKey: text("UNIGATE_ADMIN_KEY"),
-    masterKey: text("UNIGATE_MASTER_KEY"),
+    adminKey: secret("UNIGATE_ADMIN_KEY"),
+    masterKey: secret("UNIGATE_MASTER_KEY"),
     targets: list(targets ?? required("UNIGATE_TARGET")),
     grpcListen: required("UNIGATE_GRPC_LISTEN"),
     metricsPort: text("UNIGATE_METRICS_PORT") === null ? null : number("UNIGATE_METRICS_PORT"),
-    meshToken: text("UNIGATE_MESH_TOKEN"),
+    meshToken: secret("UNIGATE_MESH_TOKEN"),
     addresses,
     egressAllow: text("UNIGATE_EGRESS_ALLOW"),
     bodyLimit: number("UNIGATE_BODY_LIMIT"),

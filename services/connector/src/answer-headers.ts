@@ -1,9 +1,28 @@
 import type { Header } from "@unigate/contracts";
 
 /** Hop-by-hop, or about bytes that are not the ones sent on. */
-const HOP_BY_HOP = new Set(["connection", "keep-alive", "proxy-authenticate", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"]);
+const HOP_BY_HOP = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
 /** Of no use, or harmful, on a translated answer. */
-const NOT_TRANSLATED = new Set(["content-length", "content-encoding", "content-type", "date", "set-cookie", "strict-transport-security", "alt-svc", "server", "vary"]);
+const NOT_TRANSLATED = new Set([
+  "content-length",
+  "content-encoding",
+  "content-type",
+  "date",
+  "set-cookie",
+  "strict-transport-security",
+  "alt-svc",
+  "server",
+  "vary",
+]);
 
 /** Upstream headers for the client of a translated answer. */
 export function translatedHeaders(headers: Readonly<Record<string, string>>): Header[] {

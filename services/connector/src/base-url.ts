@@ -52,7 +52,9 @@ export function createBaseUrls(guard: EgressGuard): BaseUrls {
   return {
     destination(provider, customHost, path) {
       if (customHost === "" && provider.baseUrl === null) {
-        throw new GatewayError("invalid_custom_host", `Provider "${provider.id}" has no public address: set custom_host.`, { param: "custom_host" });
+        throw new GatewayError("invalid_custom_host", `Provider "${provider.id}" has no public address: set custom_host.`, {
+          param: "custom_host",
+        });
       }
       // A keyless provider's base is a machine of the user's: the guard decides about it as about a custom host.
       const guarded = customHost !== "" || provider.keyless;

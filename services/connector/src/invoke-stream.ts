@@ -3,13 +3,18 @@ import type { Call } from "@unigate/core";
 import type { ConnectorDeps } from "./deps.ts";
 import { errorOutcome } from "./invoke.ts";
 import { failedParts } from "./parts.ts";
-import { type Prepared, prepare } from "./prepare.ts";
 import { passBytes } from "./pass-bytes.ts";
+import { type Prepared, prepare } from "./prepare.ts";
 import { readStream } from "./read-stream.ts";
 import { failureOutcome, isFailed, refusalOutcome, sendPrepared } from "./send.ts";
 
 /** A streamed exchange, or a proxied one: head, chunks, end. Every outcome of the upstream is a value. */
-export async function* invokeStream(deps: ConnectorDeps, request: InvokeRequest, call: Call, upload: AsyncIterable<Buffer> | null = null): AsyncGenerator<ReplyPart> {
+export async function* invokeStream(
+  deps: ConnectorDeps,
+  request: InvokeRequest,
+  call: Call,
+  upload: AsyncIterable<Buffer> | null = null,
+): AsyncGenerator<ReplyPart> {
   const provider = request.target?.provider ?? "";
   let prepared: Prepared;
   try {
@@ -27,6 +32,8 @@ export async function* invokeStream(deps: ConnectorDeps, request: InvokeRequest,
     yield* readStream(request, prepared, prepared.surface, answer, call);
   } else {
     const body = await answer.readAll(deps.maxAnswerBytes);
-    yield* failedParts(Buffer.isBuffer(body) ? errorOutcome(prepared, answer, body, deps.clock.now()) : failureOutcome(body, request, provider, call));
+    yield* failedParts(
+      Buffer.isBuffer(body) ? errorOutcome(prepared, answer, body, deps.clock.now()) : failureOutcome(body, request, provider, call),
+    );
   }
 }

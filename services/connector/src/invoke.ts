@@ -58,7 +58,14 @@ function read(prepared: Prepared, answer: Exchange, body: Buffer): InvokeReply {
       sentBody: NOTHING,
     };
   } catch {
-    return replyOf(gatewayFailure("upstream_invalid", provider.id, { message: `Invalid response received from ${provider.id}.`, upstreamMs: answer.upstreamMs, bytesSent: true, blame: Blame.UPSTREAM }));
+    return replyOf(
+      gatewayFailure("upstream_invalid", provider.id, {
+        message: `Invalid response received from ${provider.id}.`,
+        upstreamMs: answer.upstreamMs,
+        bytesSent: true,
+        blame: Blame.UPSTREAM,
+      }),
+    );
   }
 }
 

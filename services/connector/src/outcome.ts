@@ -1,4 +1,4 @@
-import { type Blame, type Failure, type Head, type Header, Blame as Blames } from "@unigate/contracts";
+import { type Blame, Blame as Blames, type Failure, type Head, type Header } from "@unigate/contracts";
 import { bufferOfJson, ERRORS, type ErrorCode, errorBody, GatewayError, typeOfStatus } from "@unigate/core";
 import type { ProviderError } from "@unigate/providers";
 
@@ -11,7 +11,11 @@ export interface FailedOutcome {
 }
 
 /** An error that the gateway made: unreachable, timed out, unreadable, refused. */
-export function gatewayFailure(code: ErrorCode, provider: string, detail: { message?: string; upstreamMs?: number; bytesSent?: boolean; blame?: Blame } = {}): FailedOutcome {
+export function gatewayFailure(
+  code: ErrorCode,
+  provider: string,
+  detail: { message?: string; upstreamMs?: number; bytesSent?: boolean; blame?: Blame } = {},
+): FailedOutcome {
   const error = new GatewayError(code, detail.message ?? ERRORS[code].text);
   const failure: Failure = { code, message: error.message, param: "", status: error.status, type: error.type };
   const blame = detail.blame ?? (error.status >= 500 ? Blames.NETWORK : Blames.CLIENT);
@@ -30,9 +34,16 @@ export function gatewayFailure(code: ErrorCode, provider: string, detail: { mess
 }
 
 /** A provider's refusal in the gateway's envelope; OpenAI-compatible ones keep their own error object (behaviour 5). */
-export function providerFailure(error: ProviderError, provider: string, answer: { headers: Header[]; retryAfterMs: number | null; upstreamMs: number }): FailedOutcome {
+export function providerFailure(
+  error: ProviderError,
+  provider: string,
+  answer: { headers: Header[]; retryAfterMs: number | null; upstreamMs: number },
+): FailedOutcome {
   const failure = failureOf(error);
-  const envelope = error.raw === undefined ? errorBody({ message: error.message, type: error.type, param: error.param, code: error.code }) : { error: error.raw };
+  const envelope =
+    error.raw === undefined
+      ? errorBody({ message: error.message, type: error.type, param: error.param, code: error.code })
+      : { error: error.raw };
   const retryAfterMs = answer.retryAfterMs ?? error.retryAfterMs ?? null;
   return {
     head: {

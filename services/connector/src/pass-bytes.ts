@@ -1,8 +1,8 @@
 import { Blame, type ReplyPart } from "@unigate/contracts";
 import type { Exchange } from "@unigate/http";
 import { proxiedHeaders } from "./answer-headers.ts";
-import { chunkParts, endPart, headPart } from "./parts.ts";
 import { PartQueue } from "./part-queue.ts";
+import { chunkParts, endPart, headPart } from "./parts.ts";
 
 /** A proxied answer: status, headers and bytes as received (DESIGN 8.10). One that is cut ends incomplete. */
 export function passBytes(answer: Exchange): AsyncIterable<ReplyPart> {
@@ -30,7 +30,13 @@ export function passBytes(answer: Exchange): AsyncIterable<ReplyPart> {
       queue.push(
         endPart({
           complete: false,
-          failure: { code: "upstream_incomplete", message: "The provider's answer ended before it was complete.", param: "", status: 502, type: "api_error" },
+          failure: {
+            code: "upstream_incomplete",
+            message: "The provider's answer ended before it was complete.",
+            param: "",
+            status: 502,
+            type: "api_error",
+          },
         }),
       );
       queue.end();

@@ -82,7 +82,8 @@ function proxyRequest(invoke: InvokeRequest, upload: boolean): UpstreamRequest {
 function credentialsOf(deps: ConnectorDeps, invoke: InvokeRequest): Credentials {
   const { target, tenant } = invoke;
   const credentials: Record<string, Secret> = {};
-  if (target?.sealed !== undefined) Object.assign(credentials, deps.sealer.open(target.sealed, tenant?.organisationId ?? "", target.sealedFor));
+  if (target?.sealed !== undefined)
+    Object.assign(credentials, deps.sealer.open(target.sealed, tenant?.organisationId ?? "", target.sealedFor));
   for (const { name, value } of target?.inlineCredentials ?? []) credentials[name] = new Secret(value);
   return credentials;
 }

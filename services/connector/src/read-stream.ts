@@ -13,7 +13,13 @@ import type { Prepared } from "./prepare.ts";
  * the end; only events before content are held, never text (mesh.md section 1.10). Events of one turn of the event
  * loop go out as one chunk.
  */
-export function readStream(request: InvokeRequest, prepared: Prepared, surface: Surface, answer: Exchange, call: Call): AsyncIterable<ReplyPart> {
+export function readStream(
+  request: InvokeRequest,
+  prepared: Prepared,
+  surface: Surface,
+  answer: Exchange,
+  call: Call,
+): AsyncIterable<ReplyPart> {
   const reading = new StreamReading(request, prepared, surface, answer, call);
   return reading.queue;
 }
@@ -42,7 +48,10 @@ class StreamReading {
     const firstMs = request.timeouts?.firstTokenMs ?? 0;
     if (firstMs > 0) this.#timer = setTimeout(() => this.#timeOut("request_timeout", `No content came within ${firstMs}ms.`), firstMs);
     const reader = this.#reader;
-    const parser = surface.framing === "ndjson" ? createNdjsonParser((line) => reader.event("", line)) : createSseParser((name, data) => reader.event(name, data));
+    const parser =
+      surface.framing === "ndjson"
+        ? createNdjsonParser((line) => reader.event("", line))
+        : createSseParser((name, data) => reader.event(name, data));
     answer.consume({
       onData: (chunk) => {
         if (this.#finished) return;
@@ -80,7 +89,8 @@ class StreamReading {
     }
     if (this.#headSent) return;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = this.#idleMs > 0 ? setTimeout(() => this.#timeOut("upstream_idle", `Nothing came for ${this.#idleMs}ms.`), this.#idleMs) : null;
+    this.#timer =
+      this.#idleMs > 0 ? setTimeout(() => this.#timeOut("upstream_idle", `Nothing came for ${this.#idleMs}ms.`), this.#idleMs) : null;
     this.#sendHead();
   }
 
@@ -126,7 +136,11 @@ class StreamReading {
       this.#finish(false, error);
       return;
     }
-    const outcome = providerFailure(error, this.#provider, { headers: translatedHeaders(this.#answer.headers), retryAfterMs: null, upstreamMs: this.#answer.upstreamMs });
+    const outcome = providerFailure(error, this.#provider, {
+      headers: translatedHeaders(this.#answer.headers),
+      retryAfterMs: null,
+      upstreamMs: this.#answer.upstreamMs,
+    });
     this.#headSent = true;
     this.queue.push(headPart(outcome.head));
     for (const part of chunkParts(outcome.body)) this.queue.push(part);
@@ -141,7 +155,12 @@ class StreamReading {
       this.#finish(false, { status: error.status, message: error.message, type: error.type, param: null, code });
       return;
     }
-    const outcome = gatewayFailure(code, this.#provider, { message: error.message, upstreamMs: this.#answer.upstreamMs, bytesSent: true, blame: Blame.UPSTREAM });
+    const outcome = gatewayFailure(code, this.#provider, {
+      message: error.message,
+      upstreamMs: this.#answer.upstreamMs,
+      bytesSent: true,
+      blame: Blame.UPSTREAM,
+    });
     this.#headSent = true;
     this.queue.push(headPart(outcome.head));
     for (const part of chunkParts(outcome.body)) this.queue.push(part);
@@ -155,7 +174,13 @@ class StreamReading {
   #broke(failure: SendFailure): void {
     if (this.#finished) return;
     if (failure.code === "cancelled") {
-      this.#gatewayError(this.#call.cancel.reason === "deadline" ? "upstream_timeout" : this.#call.cancel.reason === "shutdown" ? "server_shutting_down" : "client_closed");
+      this.#gatewayError(
+        this.#call.cancel.reason === "deadline"
+          ? "upstream_timeout"
+          : this.#call.cancel.reason === "shutdown"
+            ? "server_shutting_down"
+            : "client_closed",
+      );
       return;
     }
     this.#gatewayError(failure.code === "unreadable" ? "upstream_invalid" : "upstream_incomplete");

@@ -18,7 +18,8 @@ export async function sendPrepared(
   call: Call,
 ): Promise<Exchange | FailedOutcome> {
   const { request, provider, destination } = prepared;
-  if (provider.local !== undefined) return sendLocal(provider.local(request, prepared.surface === null ? "proxy" : "chat"), invoke, provider.id, call);
+  if (provider.local !== undefined)
+    return sendLocal(provider.local(request, prepared.surface === null ? "proxy" : "chat"), invoke, provider.id, call);
   const answer = await deps.sender.send(
     {
       method: request.method,
@@ -41,7 +42,8 @@ export function failureOutcome(failure: SendFailure, invoke: InvokeRequest, prov
     const ms = invoke.timeouts?.headersMs ?? 0;
     return gatewayFailure("request_timeout", provider, { ...detail, message: `Request exceeded the timeout sent in the request: ${ms}ms` });
   }
-  if (failure.code === "cancelled") return gatewayFailure(call.cancel.reason === "deadline" ? "upstream_timeout" : "client_closed", provider, detail);
+  if (failure.code === "cancelled")
+    return gatewayFailure(call.cancel.reason === "deadline" ? "upstream_timeout" : "client_closed", provider, detail);
   return gatewayFailure(CODES[failure.code], provider, detail);
 }
 
@@ -61,7 +63,8 @@ async function sendLocal(answer: LocalAnswer, invoke: InvokeRequest, provider: s
   const delay = answer.delayMs ?? 0;
   const waited = delay === 0 || (await sleep(timeout > 0 ? Math.min(delay, timeout) : delay, call.cancel));
   if (!waited) return failureOutcome({ kind: "failed", code: "cancelled", bytesSent: false, cause: null }, invoke, provider, call);
-  if (timeout > 0 && delay > timeout) return failureOutcome({ kind: "failed", code: "headers_timeout", bytesSent: true, cause: null }, invoke, provider, call);
+  if (timeout > 0 && delay > timeout)
+    return failureOutcome({ kind: "failed", code: "headers_timeout", bytesSent: true, cause: null }, invoke, provider, call);
   return localExchange(answer, delay, call);
 }
 

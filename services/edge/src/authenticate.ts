@@ -53,7 +53,11 @@ async function principalOfKey(resolver: Resolver, key: string, call: Call): Prom
   if (!looksLikeGatewayKey(key) && !(await isAdminKey(resolver, key, call))) throw new GatewayError("invalid_key", malformedHint(key));
   const ref = { kind: "api_key", id: "", tenant: NO_TENANT, keyHash: hashOfKey(key) } as const;
   const known = resolver.peek<ApiKeyResource>(ref) ?? (await resolver.resolve<ApiKeyResource>(ref, call));
-  if (known === null) throw new GatewayError("invalid_key", "The gateway API key is not known. It may have been deleted, or it belongs to another installation.");
+  if (known === null)
+    throw new GatewayError(
+      "invalid_key",
+      "The gateway API key is not known. It may have been deleted, or it belongs to another installation.",
+    );
   let principal = principals.get(known.value);
   if (principal === undefined) {
     principal = principalOf(known.value);

@@ -6,7 +6,10 @@ export interface EdgeMetrics {
   readonly inflight: { inc(): void; dec(): void };
 }
 
-export function createEdgeMetrics(metrics: Metrics, gauges: { bodyBytes(): number; settlementsDropped(): number; backgroundDropped(): number }): EdgeMetrics {
+export function createEdgeMetrics(
+  metrics: Metrics,
+  gauges: { bodyBytes(): number; settlementsDropped(): number; backgroundDropped(): number },
+): EdgeMetrics {
   const bodies = metrics.gauge("unigate_edge_body_bytes", "request bodies held in memory, bytes");
   const settlements = metrics.gauge("unigate_edge_settlements_dropped", "settlements dropped because too many were waiting");
   const background = metrics.gauge("unigate_edge_background_dropped", "asynchronous hooks dropped because too many were waiting");

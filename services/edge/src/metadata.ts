@@ -9,20 +9,29 @@ export function readMetadata(text: string | undefined): Readonly<Record<string, 
   try {
     value = JSON.parse(text);
   } catch {
-    throw new GatewayError("invalid_metadata", "x-gateway-metadata is not valid JSON; expected an object of strings.", { param: "x-gateway-metadata" });
+    throw new GatewayError("invalid_metadata", "x-gateway-metadata is not valid JSON; expected an object of strings.", {
+      param: "x-gateway-metadata",
+    });
   }
-  if (!isObject(value)) throw new GatewayError("invalid_metadata", "x-gateway-metadata must be a JSON object of strings.", { param: "x-gateway-metadata" });
+  if (!isObject(value))
+    throw new GatewayError("invalid_metadata", "x-gateway-metadata must be a JSON object of strings.", { param: "x-gateway-metadata" });
   for (const [key, item] of Object.entries(value)) {
-    if (key === "__proto__") throw new GatewayError("invalid_metadata", "x-gateway-metadata must not have a key __proto__.", { param: "x-gateway-metadata" });
+    if (key === "__proto__")
+      throw new GatewayError("invalid_metadata", "x-gateway-metadata must not have a key __proto__.", { param: "x-gateway-metadata" });
     if (typeof item !== "string") {
-      throw new GatewayError("invalid_metadata", `x-gateway-metadata.${key.slice(0, 60)} must be a string.`, { param: "x-gateway-metadata" });
+      throw new GatewayError("invalid_metadata", `x-gateway-metadata.${key.slice(0, 60)} must be a string.`, {
+        param: "x-gateway-metadata",
+      });
     }
   }
   return value as Record<string, string>;
 }
 
 /** Request, key and workspace metadata together: the key wins over the request (behaviour 1.1). */
-export function mergeMetadata(request: Readonly<Record<string, string>>, key: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+export function mergeMetadata(
+  request: Readonly<Record<string, string>>,
+  key: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
   for (const _ in key) return { ...request, ...key };
   return request;
 }

@@ -6,14 +6,21 @@ const ERROR = { description: "Error", content: { "application/json": { schema: {
 export function openApi(version: string): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) {
-    const parameters = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: "path", required: true, schema: { type: "string" } }));
+    const parameters = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+      name,
+      in: "path",
+      required: true,
+      schema: { type: "string" },
+    }));
     paths[`/v1${route.path}`] = {
       ...paths[`/v1${route.path}`],
       [route.method.toLowerCase()]: {
         summary: route.summary,
         operationId: `${route.method.toLowerCase()}${route.path.replaceAll(/[/{}_]+(\w)?/g, (_, letter?: string) => letter?.toUpperCase() ?? "")}`,
         parameters,
-        ...(route.method === "POST" ? { requestBody: { required: true, content: { "application/json": { schema: { type: "object" } } } } } : {}),
+        ...(route.method === "POST"
+          ? { requestBody: { required: true, content: { "application/json": { schema: { type: "object" } } } } }
+          : {}),
         responses: { 200: { description: "OK" }, default: ERROR },
         "x-scopes": route.scopes,
       },

@@ -11,7 +11,8 @@ export function parseJsonBody(body: Buffer): JsonObject {
     throw new GatewayError("invalid_json", `The request body is not valid JSON${detail}.`, { cause });
   }
   if (!isObject(value)) throw new GatewayError("invalid_json", "The request body must be a JSON object.");
-  if (deeperThan(value, MAX_JSON_DEPTH)) throw new GatewayError("invalid_json", `The request body is nested deeper than ${MAX_JSON_DEPTH} levels.`);
+  if (deeperThan(value, MAX_JSON_DEPTH))
+    throw new GatewayError("invalid_json", `The request body is nested deeper than ${MAX_JSON_DEPTH} levels.`);
   return value;
 }
 

@@ -25,5 +25,8 @@ export function requireScope(principal: Principal, scopes: readonly string[]): v
   if (scopes.length === 0) return;
   const held = principal.key.scopes;
   if (held.includes("*") || scopes.some((scope) => held.includes(scope))) return;
-  throw new GatewayError("scope_missing", `The API key lacks the scope ${scopes.map((scope) => `"${scope}"`).join(" or ")} that this endpoint needs.`);
+  throw new GatewayError(
+    "scope_missing",
+    `The API key lacks the scope ${scopes.map((scope) => `"${scope}"`).join(" or ")} that this endpoint needs.`,
+  );
 }

@@ -18,7 +18,9 @@ export function createBodyBudget(limit: number): BodyBudget {
   return {
     take(bytes) {
       if (used + bytes > limit) {
-        throw new GatewayError("overloaded", "The gateway holds too many request bodies right now; try again shortly.", { retryAfterMs: 1_000 });
+        throw new GatewayError("overloaded", "The gateway holds too many request bodies right now; try again shortly.", {
+          retryAfterMs: 1_000,
+        });
       }
       used += bytes;
     },

@@ -70,7 +70,8 @@ export function matchRoute(method: string, path: string): Matched {
   const slash = path.indexOf("/", 1);
   const first = slash < 0 ? path.slice(1) : path.slice(1, slash);
   const rest = slash < 0 ? "" : path.slice(slash + 1);
-  if (first === "models" && rest !== "" && method === "GET") return { kind: "model", scopes: ["models.list", ...INFERENCE], rest, allow: null };
+  if (first === "models" && rest !== "" && method === "GET")
+    return { kind: "model", scopes: ["models.list", ...INFERENCE], rest, allow: null };
   if (first === "logs" && rest !== "" && !rest.includes("/") && method === "GET") return { kind: "log", scopes: LOGS, rest, allow: null };
   if (RESERVED.has(first)) return { kind: "management", scopes: [], rest: "", allow: null };
   return PROXY;

@@ -98,7 +98,13 @@ export function createHttpServer(deps: EdgeDeps, budget: BodyBudget, version: st
   }
 
   const server = createServer(
-    { noDelay: true, keepAliveTimeout: KEEP_ALIVE_MS, maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: 0, headersTimeout: HEADERS_TIMEOUT_MS },
+    {
+      noDelay: true,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      requestTimeout: 0,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+    },
     (request, response) => {
       serve(request, response).catch((error: unknown) => {
         deps.log.error({ error: String(error) }, "request handler failed");
@@ -129,8 +135,12 @@ function refuse(response: ServerResponse, error: GatewayError, trace: TraceConte
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (socket.destroyed || !socket.writable) return;
   const tooLarge = error.code === "HPE_HEADER_OVERFLOW";
-  const failure = tooLarge ? new GatewayError("headers_too_large") : new GatewayError("invalid_request", "The request is not valid HTTP/1.1.");
+  const failure = tooLarge
+    ? new GatewayError("headers_too_large")
+    : new GatewayError("invalid_request", "The request is not valid HTTP/1.1.");
   const { status, body } = errorReply(failure, startTrace(undefined).traceId, newUuid());
   const reason = tooLarge ? "Request Header Fields Too Large" : "Bad Request";
-  socket.end(`HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body.toString("utf8")}`);
+  socket.end(
+    `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body.toString("utf8")}`,
+  );
 }

@@ -17,9 +17,7 @@ export async function check(deps: GuardrailDeps, hooks: PreparedHooks, request: 
     clock: deps.clock,
     timeoutMs: deps.checkTimeoutMs ?? DEFAULT_CHECK_TIMEOUT_MS,
   };
-  const outcomes = await Promise.all(
-    request.hooks.map(async (ref) => runHook(await hooks.get(ref, request.tenant, call), run)),
-  );
+  const outcomes = await Promise.all(request.hooks.map(async (ref) => runHook(await hooks.get(ref, request.tenant, call), run)));
   const ran = outcomes.filter((outcome) => outcome !== null);
   return {
     verdict: verdictOf(ran),
@@ -42,7 +40,8 @@ function inputOf({ phase, body, replyBody, facts }: CheckRequest): CheckInput {
   const reply = phase === "after" ? objectOf(replyBody) : null;
   return {
     phase,
-    text: phase === "after" ? textOf(replyBody, reply, replyText) : textOf(body, request, (json) => requestText(facts?.surface ?? "", json)),
+    text:
+      phase === "after" ? textOf(replyBody, reply, replyText) : textOf(body, request, (json) => requestText(facts?.surface ?? "", json)),
     request: request ?? {},
     reply: phase === "after" ? (reply ?? {}) : null,
     metadata: facts?.metadata ?? {},

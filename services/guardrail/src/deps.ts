@@ -1,10 +1,10 @@
 import type { Check } from "@unigate/checks";
 import type { Clock } from "@unigate/core";
-import type { Resolver } from "./resolver.ts";
+import type { Resolver } from "@unigate/resolve";
 
 export interface GuardrailDeps {
   /** Finds saved guardrails. */
-  readonly resolver: Resolver;
+  readonly resolver: Pick<Resolver, "resolve">;
   /** `findCheck` of the checks package. */
   readonly findCheck: (id: string) => Check | null;
   readonly clock: Clock;

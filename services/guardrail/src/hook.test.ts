@@ -22,11 +22,7 @@ test("a full hook is read", () => {
     deny: true,
     async: true,
     sequential: true,
-    checks: [
-      { id: "a", parameters: { x: 1 }, is_enabled: true },
-      { id: "b", is_enabled: false },
-      "nonsense",
-    ],
+    checks: [{ id: "a", parameters: { x: 1 }, is_enabled: true }, { id: "b", is_enabled: false }, "nonsense"],
     on_success: { deny: true, feedback: { value: 5, weight: 0.5, metadata: { by: "x" } } },
     on_fail: { feedback: { value: -5 } },
   });
@@ -52,11 +48,15 @@ test.each([
 });
 
 test("a config overrides a saved guardrail's actions, never its checks", () => {
-  const saved = savedHookJson([{ id: "a" }], { deny: true, sequential: true, on_fail: { feedback: { value: -1 } } }, {
-    id: "pg-1",
-    deny: false,
-    on_fail: { deny: true },
-    guardrail_version_id: "7",
-  });
+  const saved = savedHookJson(
+    [{ id: "a" }],
+    { deny: true, sequential: true, on_fail: { feedback: { value: -1 } } },
+    {
+      id: "pg-1",
+      deny: false,
+      on_fail: { deny: true },
+      guardrail_version_id: "7",
+    },
+  );
   expect(saved).toEqual({ checks: [{ id: "a" }], deny: false, sequential: true, on_fail: { deny: true } });
 });

@@ -19,7 +19,10 @@ const never = () => new Promise<CheckVerdict>(() => {});
 describe("one check", () => {
   test("its verdict and data are told", async () => {
     const clock = { now: () => Date.parse("2026-03-04T05:06:07.890Z") };
-    const result = await runCheck(ready(() => Promise.resolve({ verdict: true, data: { a: 1 } })), running({ clock }));
+    const result = await runCheck(
+      ready(() => Promise.resolve({ verdict: true, data: { a: 1 } })),
+      running({ clock }),
+    );
     expect(result).toEqual({
       id: "test.check",
       verdict: true,
@@ -64,9 +67,21 @@ describe("one check", () => {
   });
 
   test.each([
-    ["thrown", () => { throw new TypeError("broken"); }, { name: "TypeError", message: "broken" }],
+    [
+      "thrown",
+      () => {
+        throw new TypeError("broken");
+      },
+      { name: "TypeError", message: "broken" },
+    ],
     ["rejected", () => Promise.reject(new Error("gone")), { name: "Error", message: "gone" }],
-    ["thrown as no error", () => { throw "text" as unknown as Error; }, { name: "Error", message: "text" }],
+    [
+      "thrown as no error",
+      () => {
+        throw "text" as unknown as Error;
+      },
+      { name: "Error", message: "text" },
+    ],
   ])("what is %s is its error", async (_name, run, error) => {
     expect(await runCheck(ready(run, true), running())).toMatchObject({ verdict: false, data: null, error, fail_on_error: true });
   });

@@ -39,7 +39,7 @@ export async function runHook({ hook, checks }: PreparedHook, run: CheckRun): Pr
 }
 
 async function runChecks(checks: PreparedHook["checks"], sequential: boolean, run: CheckRun): Promise<CheckResult[]> {
-  const running: (CheckResult | Promise<CheckResult>)[] = [];
+  const running: Promise<CheckResult>[] = [];
   let turn = performance.now();
   for (const check of checks) {
     if (performance.now() - turn > LONG_TURN_MS) {
@@ -47,7 +47,8 @@ async function runChecks(checks: PreparedHook["checks"], sequential: boolean, ru
       turn = performance.now();
     }
     const result = runCheck(check, run);
-    running.push(sequential ? await result : result);
+    running.push(result);
+    if (sequential) await result;
   }
   return Promise.all(running);
 }

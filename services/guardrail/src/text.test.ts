@@ -4,7 +4,12 @@ import { replyText, requestText } from "./text.ts";
 describe("the text of a request", () => {
   test.each([
     ["the last message", "chat", { messages: [{ content: "one" }, { content: "two" }] }, "two"],
-    ["its text parts", "chat", { messages: [{ content: [{ type: "text", text: "a" }, { type: "image_url" }, { type: "text", text: "b" }] }] }, "a\nb"],
+    [
+      "its text parts",
+      "chat",
+      { messages: [{ content: [{ type: "text", text: "a" }, { type: "image_url" }, { type: "text", text: "b" }] }] },
+      "a\nb",
+    ],
     ["Anthropic's parts", "messages", { messages: [{ role: "user", content: [{ type: "text", text: "hi" }] }] }, "hi"],
     ["no text in a tool call", "chat", { messages: [{ content: null, tool_calls: [] }] }, ""],
     ["no message", "chat", { messages: [] }, ""],
@@ -31,12 +36,18 @@ describe("the text of an answer", () => {
     ["a tool call", { choices: [{ message: { content: null } }] }, ""],
     ["a completion", { choices: [{ text: "t" }] }, "t"],
     ["no choice", { choices: [] }, ""],
-    ["Anthropic's blocks", { content: [{ type: "thinking", thinking: "hm" }, { type: "text", text: "x" }, { type: "text", text: "y" }] }, "x\ny"],
     [
-      "Responses",
-      { output: [{ type: "reasoning" }, { type: "message", content: [{ type: "output_text", text: "o" }] }] },
-      "o",
+      "Anthropic's blocks",
+      {
+        content: [
+          { type: "thinking", thinking: "hm" },
+          { type: "text", text: "x" },
+          { type: "text", text: "y" },
+        ],
+      },
+      "x\ny",
     ],
+    ["Responses", { output: [{ type: "reasoning" }, { type: "message", content: [{ type: "output_text", text: "o" }] }] }, "o"],
     ["nothing known", { data: [] }, ""],
   ])("%s", (_name, reply, text) => {
     expect(replyText(reply)).toBe(text);

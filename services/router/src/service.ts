@@ -27,13 +27,18 @@ function plan(deps: RouterDeps, compiled: LRUCache<string, CompiledConfig>, requ
   if (config === undefined) {
     if (request.configJson.length === 0) return reply({ $case: "needConfig", value: {} });
     const result = compileConfig(JSON.parse(request.configJson.toString("utf8")), "inline");
-    if (!result.ok) return refused(`the config cannot be compiled: ${result.problems.map(({ path, message }) => `${path}: ${message}`).join("; ")}`);
+    if (!result.ok)
+      return refused(`the config cannot be compiled: ${result.problems.map(({ path, message }) => `${path}: ${message}`).join("; ")}`);
     config = result.config;
     compiled.set(key, config);
   }
   try {
     const planned = planConfig(config, deps);
-    return { outcome: { $case: "plan", value: planned.plan }, branch: EMPTY, decisionJson: Buffer.from(JSON.stringify({ choices: planned.choices })) };
+    return {
+      outcome: { $case: "plan", value: planned.plan },
+      branch: EMPTY,
+      decisionJson: Buffer.from(JSON.stringify({ choices: planned.choices })),
+    };
   } catch (error) {
     if (error instanceof GatewayError) return refused(error.message);
     throw error;

@@ -17,7 +17,8 @@ export function banner({ host, port, facts, tookMs, mode }: BannerFacts): string
   const lines = [`Unigate ${version} is ready at ${base} (${mode}, ${(tookMs / 1_000).toFixed(1)} s)`, ""];
   if (facts.adminKey !== undefined) lines.push(`  admin key:     ${facts.adminKey}`);
   if (facts.workspaceKey !== undefined) lines.push(`  workspace key: ${facts.workspaceKey}`);
-  if (facts.adminKey !== undefined || facts.workspaceKey !== undefined) lines.push("  Keep them: only their hashes are stored, and they are not shown again.", "");
+  if (facts.adminKey !== undefined || facts.workspaceKey !== undefined)
+    lines.push("  Keep them: only their hashes are stored, and they are not shown again.", "");
   const key = facts.workspaceKey ?? "$UNIGATE_KEY";
   lines.push("Try it:", "", `  ${curlLine(base, key)}`, "");
   return lines.join("\n");

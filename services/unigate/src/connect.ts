@@ -1,4 +1,4 @@
-import { openChannel, type RpcChannel, localPort, meshToken, type ServiceDefinition, type ServicePort } from "@unigate/rpc";
+import { localPort, meshToken, openChannel, type RpcChannel, type ServiceDefinition, type ServicePort } from "@unigate/rpc";
 import type { Settings } from "@unigate/runtime";
 import type { RunningService, ServiceName } from "./module.ts";
 

@@ -22,7 +22,8 @@ export async function ownDataDir(folder: string): Promise<{ release(): Promise<v
   mkdirSync(absolute, { recursive: true, mode: 0o700 });
   const path = socketPath(absolute);
   const owner = await ownerOf(path);
-  if (owner !== null) throw new DataDirError(`the data folder ${absolute} is in use by process ${owner}; stop it, or set UNIGATE_DATA_DIR to another folder`);
+  if (owner !== null)
+    throw new DataDirError(`the data folder ${absolute} is in use by process ${owner}; stop it, or set UNIGATE_DATA_DIR to another folder`);
   rmSync(path, { force: true });
   const server = createServer((socket) => socket.end(String(process.pid)));
   await listenOn(server, path, absolute);

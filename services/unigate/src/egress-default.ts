@@ -1,5 +1,4 @@
-/** Loopback and private ranges: local models and test upstreams. */
-const PRIVATE_RANGES = "localhost,*.localhost,host.docker.internal,127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7";
+import { LOCAL_EGRESS_ALLOW } from "@unigate/http";
 
 /** Whether a listen address is reachable from this machine only. */
 export function isLoopback(host: string): boolean {
@@ -12,5 +11,5 @@ export function isLoopback(host: string): boolean {
  */
 export function egressAllowFor(host: string, set: string | null): string {
   if (!isLoopback(host)) return set ?? "";
-  return set === null ? PRIVATE_RANGES : `${set},${PRIVATE_RANGES}`;
+  return set === null ? LOCAL_EGRESS_ALLOW : `${set},${LOCAL_EGRESS_ALLOW}`;
 }

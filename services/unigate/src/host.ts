@@ -1,7 +1,7 @@
 import { chmodSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { type GrpcServer, meshToken, type ServiceDefinition, serveGrpc } from "@unigate/rpc";
-import { createLogger, createMetrics, Health, serveHealth, type Settings } from "@unigate/runtime";
+import { createLogger, createMetrics, Health, type Settings, serveHealth } from "@unigate/runtime";
 import { createSealer, loadOrMakeMasterKey, parseMasterKey, type Sealer } from "@unigate/secrets";
 import { createConnections } from "./connect.ts";
 import { ownDataDir } from "./data-dir.ts";
@@ -92,28 +92,40 @@ export async function startHost(settings: Settings): Promise<RunningHost> {
 }
 
 /** Everything served from here, on one gRPC server. */
-function serveServices(settings: Settings, names: readonly ServiceName[], running: ReadonlyMap<ServiceName, RunningService>, log: Host["log"]): Promise<GrpcServer | null> {
+function serveServices(
+  settings: Settings,
+  names: readonly ServiceName[],
+  running: ReadonlyMap<ServiceName, RunningService>,
+  log: Host["log"],
+): Promise<GrpcServer | null> {
   const services = names.flatMap((name) => {
     const { definition } = modules[name];
     const implementation = running.get(name)?.implementation;
-    return definition === null || implementation === undefined || implementation === null ? [] : [{ definition: definition as ServiceDefinition, implementation: implementation as never }];
+    return definition === null || implementation === undefined || implementation === null
+      ? []
+      : [{ definition: definition as ServiceDefinition, implementation: implementation as never }];
   });
   if (services.length === 0) return Promise.resolve(null);
-  if (settings.meshToken === null) log.warn("no mesh token and no certificates: gRPC listens on loopback only and any local process may call");
+  if (settings.meshToken === null)
+    log.warn("no mesh token and no certificates: gRPC listens on loopback only and any local process may call");
   return serveGrpc({
     listen: settings.grpcListen,
     services,
     bodyLimit: settings.bodyLimit,
     maxRequestMs: settings.maxRequestSeconds * 1_000,
     ...(settings.meshToken === null ? {} : { authenticate: meshToken(settings.meshToken).authenticate }),
-    onFault: (error, method) => log.error({ method, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }, "gRPC handler failed"),
+    onFault: (error, method) =>
+      log.error({ method, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }, "gRPC handler failed"),
   });
 }
 
 /** In one process a key file is made; in a mesh the key must be given, or services could not open each other's secrets. */
 async function openSealer(settings: Settings, single: boolean): Promise<Sealer> {
-  if (settings.masterKey !== null) return createSealer(parseMasterKey(settings.masterKey));
-  if (!single) throw new Error("UNIGATE_MASTER_KEY is required where control, connector and guardrail run apart: set the same 32 bytes (base64 or hex) for all of them");
+  if (settings.masterKey !== null) return createSealer(parseMasterKey(settings.masterKey.reveal()));
+  if (!single)
+    throw new Error(
+      "UNIGATE_MASTER_KEY is required where control, connector and guardrail run apart: set the same 32 bytes (base64 or hex) for all of them",
+    );
   const file = join(settings.dataDir, "master.key");
   const key = await loadOrMakeMasterKey(file);
   if (existsSync(file)) chmodSync(file, 0o600);

@@ -1,2 +1,2 @@
-export { type Mesh, type MeshOptions, launchMesh } from "./launch-mesh.ts";
+export { launchMesh, type Mesh, type MeshOptions } from "./launch-mesh.ts";
 export { type ServiceName, serviceNames } from "./module.ts";

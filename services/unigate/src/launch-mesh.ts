@@ -45,8 +45,9 @@ interface Member {
 /** Starts every service, what is needed first. Fails, and stops what runs, when one does not come up. */
 export async function launchMesh(options: MeshOptions): Promise<Mesh> {
   const { environment, settings } = options;
-  const masterKey = settings.masterKey ?? (await loadOrMakeMasterKey(join(resolve(settings.dataDir), "master.key"))).toString("base64");
-  const token = settings.meshToken ?? randomBytes(24).toString("base64url");
+  const masterKey =
+    settings.masterKey?.reveal() ?? (await loadOrMakeMasterKey(join(resolve(settings.dataDir), "master.key"))).toString("base64");
+  const token = settings.meshToken?.reveal() ?? randomBytes(24).toString("base64url");
   const members = new Map<ServiceName, Member>();
   let stopping = false;
 
@@ -60,7 +61,8 @@ export async function launchMesh(options: MeshOptions): Promise<Mesh> {
       UNIGATE_EGRESS_ALLOW: egressAllowFor(settings.host, settings.egressAllow),
     };
     if (service === "control" || service === "connector" || service === "guardrail") own["UNIGATE_MASTER_KEY"] = masterKey;
-    for (const need of modules[service].needs) own[`UNIGATE_${need.toUpperCase()}_ADDR`] ??= members.get(need)?.ready.grpcAddress ?? undefined;
+    for (const need of modules[service].needs)
+      own[`UNIGATE_${need.toUpperCase()}_ADDR`] ??= members.get(need)?.ready.grpcAddress ?? undefined;
     return own;
   }
 
@@ -122,7 +124,10 @@ function startLevels(): ServiceName[][] {
   return levels;
 }
 
-function startProcess(service: ServiceName, env: Record<string, string | undefined>): Promise<{ child: ChildProcess; ready: ReadyMessage }> {
+function startProcess(
+  service: ServiceName,
+  env: Record<string, string | undefined>,
+): Promise<{ child: ChildProcess; ready: ReadyMessage }> {
   return new Promise((done, fail) => {
     const main = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "./main.ts" : "./main.js", import.meta.url));
     const child = fork(main, [`--target=${service}`], { env, stdio: ["ignore", "inherit", "inherit", "ipc"], execArgv: process.execArgv });

@@ -1,5 +1,15 @@
 import { checkDeclared } from "@unigate/control";
-import { buildSettings, FlagError, flagHelp, onStopSignals, readFlags, readProcess, SettingError, type Settings, settingSpecs } from "@unigate/runtime";
+import {
+  buildSettings,
+  FlagError,
+  flagHelp,
+  onStopSignals,
+  readFlags,
+  readProcess,
+  SettingError,
+  type Settings,
+  settingSpecs,
+} from "@unigate/runtime";
 import { banner } from "./banner.ts";
 import { DataDirError } from "./data-dir.ts";
 import { egressAllowFor } from "./egress-default.ts";
@@ -26,8 +36,12 @@ async function main(): Promise<void> {
 /** To a launching parent as a message, to a person as text. */
 function announce(host: RunningHost, settings: Settings, tookMs: number): void {
   if (process.send !== undefined) process.send({ ready: true, ...host.facts });
-  else if (host.facts.httpPort !== undefined) print(banner({ host: settings.host, port: host.facts.httpPort, facts: host.facts, tookMs, mode: "one process" }));
-  else print(`Unigate ${version}: ${host.services.join(", ")} on ${host.facts.grpcAddress ?? "no address"}; health and metrics on port ${host.facts.metricsPort}`);
+  else if (host.facts.httpPort !== undefined)
+    print(banner({ host: settings.host, port: host.facts.httpPort, facts: host.facts, tookMs, mode: "one process" }));
+  else
+    print(
+      `Unigate ${version}: ${host.services.join(", ")} on ${host.facts.grpcAddress ?? "no address"}; health and metrics on port ${host.facts.metricsPort}`,
+    );
 }
 
 function untilStopped(host: RunningHost): Promise<void> {
@@ -48,13 +62,18 @@ function untilStopped(host: RunningHost): Promise<void> {
 }
 
 function helpText(): string {
-  const rows = (list: readonly (readonly [string, string])[]): string => list.map(([name, help]) => `  ${name.padEnd(30)} ${help}`).join("\n");
-  const settings = Object.entries(settingSpecs).map(([name, spec]) => [name, `${spec.help}${spec.default === null ? "" : ` (default ${spec.default})`}`] as const);
+  const rows = (list: readonly (readonly [string, string])[]): string =>
+    list.map(([name, help]) => `  ${name.padEnd(30)} ${help}`).join("\n");
+  const settings = Object.entries(settingSpecs).map(
+    ([name, spec]) => [name, `${spec.help}${spec.default === null ? "" : ` (default ${spec.default})`}`] as const,
+  );
   return `Unigate ${version}: an AI gateway\n\nusage: unigate [options]\n\n${rows(flagHelp)}\n\nenvironment:\n${rows(settings)}\n  ${"UNIGATE_<SERVICE>_ADDR".padEnd(30)} gRPC address of a service that runs elsewhere`;
 }
 
 function targetsText(): string {
-  const lines = serviceNames.map((name) => `${name.padEnd(10)} ${modules[name].needs.length === 0 ? "" : `needs ${modules[name].needs.join(", ")}`}`.trimEnd());
+  const lines = serviceNames.map((name) =>
+    `${name.padEnd(10)} ${modules[name].needs.length === 0 ? "" : `needs ${modules[name].needs.join(", ")}`}`.trimEnd(),
+  );
   return ["all        every service below, in one process", ...lines].join("\n");
 }
 
@@ -73,7 +92,12 @@ function print(text: string): void {
 /** Mistakes of the person who starts it are told in one line; anything else with its stack. */
 function fail(error: unknown): void {
   const expected = [FlagError, SettingError, TargetError, DataDirError].some((kind) => error instanceof kind);
-  const text = error instanceof Error ? (expected || error.message.startsWith("cannot listen") ? error.message : (error.stack ?? error.message)) : String(error);
+  const text =
+    error instanceof Error
+      ? expected || error.message.startsWith("cannot listen")
+        ? error.message
+        : (error.stack ?? error.message)
+      : String(error);
   process.stderr.write(`unigate: ${text}\n`);
   process.exitCode = 1;
   if (process.connected) process.disconnect();

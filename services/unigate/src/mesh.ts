@@ -8,7 +8,9 @@ async function main(): Promise<void> {
   const { environment } = readProcess();
   const settings = buildSettings(environment, undefined);
   const mesh = await launchMesh({ environment, settings, onProgress: (text) => process.stderr.write(`${text}\n`) });
-  process.stdout.write(`${banner({ host: settings.host, port: mesh.httpPort, facts: mesh.facts, tookMs: performance.now() - started, mode: "eight processes" })}\n`);
+  process.stdout.write(
+    `${banner({ host: settings.host, port: mesh.httpPort, facts: mesh.facts, tookMs: performance.now() - started, mode: "eight processes" })}\n`,
+  );
   await new Promise<void>((resolve) => {
     const unlisten = onStopSignals(
       () => {

@@ -43,7 +43,9 @@ export function startOrder(targets: readonly string[], addresses: Readonly<Recor
     for (const need of modules[name].needs) {
       if (asked.includes(need)) visit(need);
       else if (addresses[need] === undefined) {
-        throw new TargetError(`${name} needs ${need}: add it to --target, or set UNIGATE_${need.toUpperCase()}_ADDR to where it runs (such as dns:///unigate-${need}:50051)`);
+        throw new TargetError(
+          `${name} needs ${need}: add it to --target, or set UNIGATE_${need.toUpperCase()}_ADDR to where it runs (such as dns:///unigate-${need}:50051)`,
+        );
       }
     }
     order.push(name);

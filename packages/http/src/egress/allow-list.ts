@@ -12,10 +12,9 @@ export interface AllowList {
  * For people who run models on their own machine or network: what `UNIGATE_EGRESS_ALLOW` gets when the gateway itself
  * is only reachable from there (DESIGN section 1). Metadata addresses stay refused.
  */
-export const LOCAL_EGRESS_ALLOW: string = [
-  ...["localhost", "*.localhost", "host.docker.internal", "*.local", "*.lan", "*.home", "*.home.arpa", "*.internal"],
-  ...["127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1", "fc00::/7"],
-].join(",");
+export const LOCAL_EGRESS_ALLOW: string =
+  "localhost,*.localhost,host.docker.internal,*.local,*.lan,*.home,*.home.arpa,*.internal," +
+  "127.0.0.0/8,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,::1,fc00::/7";
 
 const NAME = /^(?:\*\.)?[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,9}$/;
 

@@ -99,9 +99,9 @@ export class Connection implements Carrier {
   }
 
   /** Ends what it carries as cancelled, and the connection with it. */
-  cancel(): void {
+  shutDown(): void {
     if (this.exchange === null) this.discard();
-    else this.exchange.cancel();
+    else this.exchange.cancel("shutdown");
   }
 
   private onDisconnect(): void {

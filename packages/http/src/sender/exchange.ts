@@ -1,3 +1,4 @@
+import type { CancelReason } from "@unigate/core";
 import type { SendFailure } from "./send-failure.ts";
 
 /** Takes the body of an answer. Exactly one of `onEnd` and `onError` is called, after everything else. */
@@ -33,6 +34,6 @@ export interface Exchange {
   readAll(maxBytes: number): Promise<Buffer | SendFailure>;
   /** The body, read only as fast as it is taken; throws SendError when it is not whole. `break` cancels. */
   readonly body: AsyncIterable<Buffer>;
-  /** Gives the answer up: the socket is destroyed. A consumer gets `onError` with `cancelled`. */
-  cancel(): void;
+  /** Gives the answer up: the socket is destroyed. A consumer gets `onError` with `cancelled`. Default reason "superseded". */
+  cancel(reason?: CancelReason): void;
 }

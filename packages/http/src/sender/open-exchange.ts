@@ -82,11 +82,6 @@ export class OpenExchange implements Exchange, Dispatcher.DispatchHandler {
     if (this.state === "unsent" && this.timer === null) this.startTimer(this.request.connectTimeoutMs);
   }
 
-  /** False once the exchange has failed or ended: nothing is to be sent for it any more. */
-  get wanted(): boolean {
-    return this.state === "unsent";
-  }
-
   // What undici says ------------------------------------------------------------------------------------------------
 
   onConnect(): void {
@@ -173,8 +168,8 @@ export class OpenExchange implements Exchange, Dispatcher.DispatchHandler {
     return iterateBody(this);
   }
 
-  cancel(): void {
-    this.giveUp("superseded");
+  cancel(reason: CancelReason = "superseded"): void {
+    this.giveUp(reason);
   }
 
   // Inside ----------------------------------------------------------------------------------------------------------

@@ -73,8 +73,8 @@ export class Origin implements Home {
   /** Ends everything as cancelled. */
   close(): void {
     this.retired = true;
-    for (const exchange of this.waiting.slice()) exchange.cancel();
-    for (const connection of [...this.all]) connection.cancel();
+    for (const exchange of this.waiting.slice()) exchange.cancel("shutdown");
+    for (const connection of this.all) connection.shutDown();
   }
 
   private connect(exchange: OpenExchange): void {

@@ -52,13 +52,18 @@ export function createSender(settings: { readonly guard: EgressGuard; readonly l
     return table.add(new Origin(url, limits, counters, isTrusted ? null : guard.lookup));
   }
 
-  async function send(request: SendRequest, call: Call): Promise<Exchange | SendFailure> {
+  /** Where the request can be sent, or why it is not sent at all. */
+  function admit(request: SendRequest, call: Call): Origin | SendFailure {
     if (closed) return failed("cancelled", false, "shutdown");
     if (call.cancel.cancelled) return failed("cancelled", false, call.cancel.reason);
-    const { url } = request;
-    const origin = originOf(url.origin, request.trusted);
-    if (!(origin instanceof Origin)) return origin;
     if (namesHost(request.headers)) return invalid("a host header cannot be chosen");
+    return originOf(request.url.origin, request.trusted);
+  }
+
+  function send(request: SendRequest, call: Call): Promise<Exchange | SendFailure> {
+    const origin = admit(request, call);
+    if (!(origin instanceof Origin)) return Promise.resolve(origin);
+    const { url } = request;
     const path = url instanceof URL ? url.pathname + url.search : url.path;
     counters.open += 1;
     return new Promise((settle) => origin.carry(new OpenExchange(request, path, call, settle, onFinish)));

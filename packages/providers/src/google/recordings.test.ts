@@ -57,7 +57,7 @@ function inputFor(strict: boolean): StreamInput {
   };
 }
 
-const FINISH: Json = { STOP: "stop", "1": "stop", MAX_TOKENS: "length", SAFETY: "content_filter" };
+const FINISH: Json = { STOP: "stop", "1": "stop", MAX_TOKENS: "length", SAFETY: "content_filter", UNEXPECTED_TOOL_CALL: "stop" };
 
 /** What the client must be told of the answers, which are those of a stream or a single one. All recordings have one candidate. */
 function expectationOf(answers: readonly Json[]) {

@@ -1,5 +1,15 @@
 import { isObject, type JsonObject } from "@unigate/core";
-import { checkBoolean, checkInteger, checkLogitBias, checkNumber, checkObject, checkObjects, checkStop, checkStreamOptions, refuse } from "./ranges.ts";
+import {
+  checkBoolean,
+  checkInteger,
+  checkLogitBias,
+  checkNumber,
+  checkObject,
+  checkObjects,
+  checkStop,
+  checkStreamOptions,
+  refuse,
+} from "./ranges.ts";
 
 const MAX_TOOLS = 128;
 const ROLES = new Set(["system", "developer", "user", "assistant", "tool", "function"]);
@@ -41,9 +51,11 @@ function checkMessages(messages: unknown): void {
     const message: unknown = messages[index];
     if (!isObject(message)) refuse(`messages[${index}]`, 'an object such as {"role":"user","content":"..."}');
     const { role } = message;
-    if (typeof role !== "string" || !ROLES.has(role)) refuse(`messages[${index}].role`, "system, developer, user, assistant, tool or function");
+    if (typeof role !== "string" || !ROLES.has(role))
+      refuse(`messages[${index}].role`, "system, developer, user, assistant, tool or function");
     const { content } = message;
-    if (content != null && typeof content !== "string" && !Array.isArray(content)) refuse(`messages[${index}].content`, "a string or a list of parts");
+    if (content != null && typeof content !== "string" && !Array.isArray(content))
+      refuse(`messages[${index}].content`, "a string or a list of parts");
   }
 }
 

@@ -14,8 +14,12 @@ interface Model {
  * GET /v1/models: "@slug/model" for every provider that the key may use, from the catalogue, without any upstream
  * call (DESIGN 8.15, 8.23). `mock` is always there, so that something can be tried.
  */
-export async function listModels(deps: EdgeDeps, principal: Principal, call: Call): Promise<{ object: "list"; data: Model[]; total_count: number }> {
-  const ref = { kind: "providers", id: "", tenant: principal.tenant };
+export async function listModels(
+  deps: EdgeDeps,
+  principal: Principal,
+  call: Call,
+): Promise<{ object: "list"; data: Model[]; total_count: number }> {
+  const ref = { kind: "providers", id: "", tenant: principal.tenant } as const;
   const found = await deps.resolver.resolve<ProviderListResource>(ref, call);
   const { allowed_models, allowed_providers } = principal.key;
   const data: Model[] = [];
@@ -35,6 +39,7 @@ export async function listModels(deps: EdgeDeps, principal: Principal, call: Cal
 export async function getModel(deps: EdgeDeps, principal: Principal, id: string, call: Call): Promise<Model> {
   const { data } = await listModels(deps, principal, call);
   const model = data.find((candidate) => candidate.id === id);
-  if (model === undefined) throw new GatewayError("not_found", `There is no model "${id.slice(0, 120)}" for this key; GET /v1/models lists them.`);
+  if (model === undefined)
+    throw new GatewayError("not_found", `There is no model "${id.slice(0, 120)}" for this key; GET /v1/models lists them.`);
   return model;
 }

@@ -47,7 +47,8 @@ export function checkObjects(json: JsonObject, param: string, min: number, max: 
 export function checkStop(json: JsonObject): void {
   const value = json["stop"];
   if (value == null || typeof value === "string") return;
-  if (!Array.isArray(value) || value.length > 4 || !value.every((item) => typeof item === "string")) refuse("stop", "a string or up to 4 strings");
+  if (!Array.isArray(value) || value.length > 4 || !value.every((item) => typeof item === "string"))
+    refuse("stop", "a string or up to 4 strings");
 }
 
 /** Token ids to a bias from -100 to 100. */

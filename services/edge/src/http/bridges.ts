@@ -55,7 +55,12 @@ async function serveManagement(deps: EdgeDeps, budget: BodyBudget, incoming: Inc
 }
 
 function writeJson(incoming: Incoming, status: number, body: Buffer): void {
-  writeUnary(incoming.response, status, [...traceHeaders(incoming.trace.traceId, incoming.requestId), "content-type", "application/json"], body);
+  writeUnary(
+    incoming.response,
+    status,
+    [...traceHeaders(incoming.trace.traceId, incoming.requestId), "content-type", "application/json"],
+    body,
+  );
 }
 
 function decoded(text: string): string {

@@ -8,7 +8,10 @@ export function answerCors(origins: readonly string[], request: IncomingMessage,
   if (origins.length === 0 || origin === undefined || !(origins.includes(origin) || origins.includes("*"))) return false;
   response.setHeader("access-control-allow-origin", origin);
   response.setHeader("vary", "origin");
-  response.setHeader("access-control-expose-headers", "x-gateway-trace-id, x-request-id, x-gateway-cache-status, x-gateway-provider, retry-after");
+  response.setHeader(
+    "access-control-expose-headers",
+    "x-gateway-trace-id, x-request-id, x-gateway-cache-status, x-gateway-provider, retry-after",
+  );
   if (request.method !== "OPTIONS") return false;
   const asked = request.headers["access-control-request-headers"];
   response.setHeader("access-control-allow-methods", "GET, POST, PUT, DELETE");

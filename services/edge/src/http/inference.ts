@@ -50,11 +50,13 @@ export async function serveProxy(deps: EdgeDeps, budget: BodyBudget, incoming: I
   const proxied = method as GatewayRequest["method"];
   const length = incoming.headers["content-length"];
   const chunked = incoming.headers["transfer-encoding"] !== undefined;
-  if (!chunked && (length === undefined || length === "0")) return respond(deps, gatewayRequest(incoming, "proxy", proxied, null, null, null), incoming.response, false);
+  if (!chunked && (length === undefined || length === "0"))
+    return respond(deps, gatewayRequest(incoming, "proxy", proxied, null, null, null), incoming.response, false);
 
   const isJson = (incoming.headers["content-type"] ?? "").includes("json") && incoming.headers["content-encoding"] === undefined;
   if (!isJson || length === undefined || Number(length) > deps.limits.bodyLimit) {
-    if (Number(length ?? 0) > deps.limits.uploadLimit) throw new GatewayError("body_too_large", `The upload is larger than ${deps.limits.uploadLimit} bytes.`);
+    if (Number(length ?? 0) > deps.limits.uploadLimit)
+      throw new GatewayError("body_too_large", `The upload is larger than ${deps.limits.uploadLimit} bytes.`);
     const upload = streamBody(incoming.request, deps.limits.uploadLimit);
     return respond(deps, gatewayRequest(incoming, "proxy", proxied, null, null, upload), incoming.response, false);
   }
@@ -79,7 +81,9 @@ function proxyJson(body: Buffer): JsonObject | null {
 function requireJson(headers: ClientHeaders): void {
   const type = headers["content-type"];
   if (type === undefined || type === "" || type.toLowerCase().includes("json")) return;
-  throw new GatewayError("invalid_content_type", `Content type "${type.slice(0, 60)}" is not supported here; send application/json.`, { param: "content-type" });
+  throw new GatewayError("invalid_content_type", `Content type "${type.slice(0, 60)}" is not supported here; send application/json.`, {
+    param: "content-type",
+  });
 }
 
 function gatewayRequest(

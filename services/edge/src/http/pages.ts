@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import express, { type Express, type NextFunction, type Request, type Response } from "express";
 import { GatewayError, newUuid, startTrace, toGatewayError } from "@unigate/core";
+import express, { type Express, type NextFunction, type Request, type Response } from "express";
 import type { EdgeDeps } from "../deps.ts";
 import { errorReply } from "../endpoints/error-reply.ts";
 import { openApi } from "../openapi.ts";
@@ -24,7 +24,10 @@ export function createPages(deps: EdgeDeps, version: string): (request: Incoming
     refuse(response, new GatewayError("method_not_allowed", `${request.method} is not allowed on ${request.path}; use GET.`));
   });
   app.use((request: Request, response: Response) => {
-    refuse(response, new GatewayError("not_found", `There is nothing at ${request.path.slice(0, 200)}. The API is under /v1; /openapi.json describes it.`));
+    refuse(
+      response,
+      new GatewayError("not_found", `There is nothing at ${request.path.slice(0, 200)}. The API is under /v1; /openapi.json describes it.`),
+    );
   });
   app.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
     deps.log.error({ error: String(error) }, "page failed");

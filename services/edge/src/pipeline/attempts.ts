@@ -1,7 +1,7 @@
 import type { PlanLeaf, PlanNode } from "@unigate/core";
 import { type CompiledLeaf, GatewayError, sleep } from "@unigate/core";
 import { type AttemptResult, failedAttempt, succeeded } from "./attempt-result.ts";
-import { recordAttempt, type RetryRecord } from "./record.ts";
+import { type RetryRecord, recordAttempt } from "./record.ts";
 import type { Run } from "./run-state.ts";
 import { callConnector, cancelError } from "./steps/call.ts";
 import { runHooks } from "./steps/check-hooks.ts";
@@ -61,12 +61,23 @@ async function attemptTarget(run: Run, planned: PlanLeaf): Promise<TargetOutcome
   let shaped = shapeBody(run.request, leaf);
   let target: ResolvedTarget | null = null;
   let cache = NO_CACHE;
-  const ended = (result: AttemptResult): TargetOutcome => ({ result, attempt, leaf, target, shaped, cache, retries: [], retryCount: 0, startedAt });
+  const ended = (result: AttemptResult): TargetOutcome => ({
+    result,
+    attempt,
+    leaf,
+    target,
+    shaped,
+    cache,
+    retries: [],
+    retryCount: 0,
+    startedAt,
+  });
   try {
     target = await resolveTarget(run, leaf, modelNamed(run));
     refuseModel(run, shaped.model);
     const before = await runHooks(run, "before", leaf.beforeHooks, shaped, null);
-    if (before.verdict === "deny") return ended(failedAttempt(new GatewayError("hooks_failed", "The guardrail checks on the request failed.")));
+    if (before.verdict === "deny")
+      return ended(failedAttempt(new GatewayError("hooks_failed", "The guardrail checks on the request failed.")));
     if (before.rewritten !== null) shaped = { ...shaped, body: before.rewritten };
     cache = await lookUp(run, leaf.cache, target, shaped);
     if (cache.hit !== null) return ended(hitResult(cache.hit.body, cache.hit.headers));
@@ -127,7 +138,8 @@ async function callWithRetries(
     if (decision.kind === "give_up") return { result, retries, retryCount: -1 };
     retries.push({ status: result.status, wait_ms: decision.waitMs, error: result.failure?.code ?? null });
     waitedMs += decision.waitMs;
-    if (!(await sleep(decision.waitMs, call.cancel))) return { result: failedAttempt(cancelError(call), true), retries, retryCount: retries.length };
+    if (!(await sleep(decision.waitMs, call.cancel)))
+      return { result: failedAttempt(cancelError(call), true), retries, retryCount: retries.length };
   }
 }
 
@@ -138,7 +150,12 @@ async function checkedCall(run: Run, leaf: CompiledLeaf, target: ResolvedTarget,
   run.hookResults.after.length = 0;
   const after = await runHooks(run, "after", leaf.afterHooks, shaped, { status: result.status, body: result.body });
   if (after.verdict === "deny") {
-    return { ...failedAttempt(new GatewayError("hooks_failed", "The guardrail checks on the answer failed.")), usage: result.usage, model: result.model, timings: result.timings };
+    return {
+      ...failedAttempt(new GatewayError("hooks_failed", "The guardrail checks on the answer failed.")),
+      usage: result.usage,
+      model: result.model,
+      timings: result.timings,
+    };
   }
   const body = after.rewritten ?? result.body;
   return after.verdict === "soft" ? { ...result, body, status: 246 } : { ...result, body };

@@ -56,7 +56,9 @@ export function recordAttempt(run: Run, outcome: TargetOutcome, ending: Ending):
     head.hook_results = { before_request_hooks: [...run.hookResults.before], after_request_hooks: [...run.hookResults.after] };
   }
   const keepBodies = request.headers["x-gateway-debug"] !== "false";
-  const answer = ending.body ?? (ending.end === null || ending.end === undefined || ending.end.assembled.length === 0 ? result.body : ending.end.assembled);
+  const answer =
+    ending.body ??
+    (ending.end === null || ending.end === undefined || ending.end.assembled.length === 0 ? result.body : ending.end.assembled);
   deps.sink.offer({
     head,
     request: message(keepBodies ? shaped.body : null, shaped.json !== null),
@@ -72,7 +74,12 @@ export function recordRefusal(run: Run, error: GatewayError): void {
   const model = run.request.json?.["model"];
   head.model = typeof model === "string" ? model : null;
   head.stream = run.request.json?.["stream"] === true;
-  head.error = { code: error.code, type: error.type, message: cutMessage(error.message), blame: error.status >= 500 ? "gateway" : "client" };
+  head.error = {
+    code: error.code,
+    type: error.type,
+    message: cutMessage(error.message),
+    blame: error.status >= 500 ? "gateway" : "client",
+  };
   head.timings.total_ms = Math.max(0, run.deps.clock.now() - run.request.receivedAt);
   const keepBodies = run.request.headers["x-gateway-debug"] !== "false";
   run.deps.sink.offer({ head, request: message(keepBodies ? run.request.body : null, run.request.json !== null), response: null });
@@ -110,7 +117,13 @@ function outcomeWord(outcome: TargetOutcome, ending: Ending, failure: Failure | 
 
 function faultOf(failure: Failure): NonNullable<LogHead["error"]> {
   const network = failure.code === "upstream_unreachable" || failure.code === "upstream_connect_timeout";
-  const blame = network ? "network" : failure.code === "internal" || failure.code === "service_unavailable" ? "gateway" : failure.status < 500 ? "client" : "upstream";
+  const blame = network
+    ? "network"
+    : failure.code === "internal" || failure.code === "service_unavailable"
+      ? "gateway"
+      : failure.status < 500
+        ? "client"
+        : "upstream";
   return { code: failure.code === "" ? null : failure.code, type: failure.type, message: cutMessage(failure.message), blame };
 }
 

@@ -24,7 +24,13 @@ export function replyOf(run: Run, outcome: TargetOutcome, reserved: Reserved, do
   if (run.request.surface !== "proxy" || result.body === null) headers.push(...JSON_TYPE);
   const body = withHookResults(run, bodyOf(outcome));
   if (result.status === 200 && result.body !== null && run.hookResults.before.length + run.hookResults.after.length === 0) {
-    storeAnswer(run, outcome.cache, { body: result.body, headers: [], storedAt: run.deps.clock.now(), usage: result.usage ?? undefined, surface: run.request.surface });
+    storeAnswer(run, outcome.cache, {
+      body: result.body,
+      headers: [],
+      storedAt: run.deps.clock.now(),
+      usage: result.usage ?? undefined,
+      surface: run.request.surface,
+    });
   }
   finishRun(run, outcome, { body, end: null, cancelled: run.request.call.cancel.reason === "client_gone" });
   done();
@@ -77,4 +83,3 @@ function replayedStream(run: Run, outcome: TargetOutcome, headers: ReplyHeaders,
   }
   return { kind: "stream", status: statusOf(run, outcome.result.status), headers, chunks: chunks() };
 }
-

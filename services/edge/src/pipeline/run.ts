@@ -49,5 +49,7 @@ export async function runRequest(deps: EdgeDeps, received: GatewayRequest): Prom
 /** A body that is streamed can be sent once, so it takes one target (mesh.md section 1.6). */
 function refuseManyTargets(run: Run): void {
   if (run.request.upload === null || run.config.compiled.leaves.length === 1) return;
-  throw new GatewayError("invalid_config", "A streamed upload is sent once: its config may have one target only.", { param: "x-gateway-config" });
+  throw new GatewayError("invalid_config", "A streamed upload is sent once: its config may have one target only.", {
+    param: "x-gateway-config",
+  });
 }

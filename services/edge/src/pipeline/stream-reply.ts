@@ -4,8 +4,8 @@ import type { OpenStream } from "./attempt-result.ts";
 import type { TargetOutcome } from "./attempts.ts";
 import { finishRun } from "./finish.ts";
 import type { Run } from "./run-state.ts";
-import { mayDeny, runHooks } from "./steps/check-hooks.ts";
 import { cancelError } from "./steps/call.ts";
+import { mayDeny, runHooks } from "./steps/check-hooks.ts";
 import { storeAnswer } from "./steps/look-up.ts";
 
 /** Most text held back while an output check that can deny waits for the whole answer (DESIGN 8.22). */
@@ -51,8 +51,13 @@ export async function* streamReply(run: Run, outcome: TargetOutcome, stream: Ope
     finished = true;
   } catch (error) {
     if (proxied) throw error;
-    const known = run.request.call.cancel.cancelled ? cancelError(run.request.call) : error instanceof GatewayError ? error : new GatewayError("service_unavailable");
-    if (known.code === "internal" || known.code === "service_unavailable") run.deps.log.error({ traceId: run.request.trace.traceId, error: String(error) }, "stream failed");
+    const known = run.request.call.cancel.cancelled
+      ? cancelError(run.request.call)
+      : error instanceof GatewayError
+        ? error
+        : new GatewayError("service_unavailable");
+    if (known.code === "internal" || known.code === "service_unavailable")
+      run.deps.log.error({ traceId: run.request.trace.traceId, error: String(error) }, "stream failed");
     failure = { code: known.code, message: known.message, param: "", status: known.status, type: known.type };
     finished = true;
     yield errorEvent(run, outcome, failure);
@@ -73,7 +78,13 @@ async function screen(run: Run, outcome: TargetOutcome, end: End | null): Promis
 
 function storeStream(run: Run, outcome: TargetOutcome, end: End): void {
   if (!end.complete || end.assembled.length === 0 || run.hookResults.before.length + run.hookResults.after.length > 0) return;
-  storeAnswer(run, outcome.cache, { body: end.assembled, headers: [], storedAt: run.deps.clock.now(), usage: end.usage, surface: run.request.surface });
+  storeAnswer(run, outcome.cache, {
+    body: end.assembled,
+    headers: [],
+    storedAt: run.deps.clock.now(),
+    usage: end.usage,
+    surface: run.request.surface,
+  });
 }
 
 function deniedFailure(message: string): Failure {

@@ -21,7 +21,7 @@ export async function startEdgeService(host: Host): Promise<RunningService> {
   const logging = host.connect("logging", LoggingDefinition);
   const resolver = startResolver(host, control, "edge");
   const dropped = host.metrics.counter("unigate_log_records_dropped_total", "log records lost because too many were waiting");
-  const sink = createSink({ append: logging, spoolId: newId("edge-"), limits: {}, onDrop: (count) => dropped.inc(count) });
+  const sink = createSink({ append: logging.append, spoolId: newId("edge-"), onDrop: (count) => dropped.inc(count) });
   const edge = await startEdge(
     {
       control,

@@ -49,7 +49,8 @@ export async function runAsyncHooks(
   const asynchronous = hooks.filter((hook) => hook.async);
   if (asynchronous.length === 0) return [];
   const answer = await check(run, phase, asynchronous, shaped, reply);
-  const results: unknown = answer === null || answer.hookResultsJson.length === 0 ? [] : JSON.parse(answer.hookResultsJson.toString("utf8"));
+  const results: unknown =
+    answer === null || answer.hookResultsJson.length === 0 ? [] : JSON.parse(answer.hookResultsJson.toString("utf8"));
   return Array.isArray(results) ? results : [];
 }
 

@@ -63,6 +63,11 @@ export function storeAnswer(run: Run, view: CacheView, entry: Entry): void {
   if (view.fillToken === "") return;
   const { deps, request } = run;
   deps.cache
-    .store({ tenant: request.principal.tenant, fillToken: view.fillToken, entry, maxAgeS: view.maxAge }, { ...request.call, deadline: deps.clock.now() + DEADLINE_MS })
-    .catch((error: unknown) => deps.log.warn({ traceId: request.trace.traceId, error: String(error) }, "answer was not stored in the cache"));
+    .store(
+      { tenant: request.principal.tenant, fillToken: view.fillToken, entry, maxAgeS: view.maxAge },
+      { ...request.call, deadline: deps.clock.now() + DEADLINE_MS },
+    )
+    .catch((error: unknown) =>
+      deps.log.warn({ traceId: request.trace.traceId, error: String(error) }, "answer was not stored in the cache"),
+    );
 }

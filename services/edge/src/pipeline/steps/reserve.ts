@@ -1,5 +1,5 @@
-import { GatewayError } from "@unigate/core";
 import type { ReserveReply, Verdict } from "@unigate/contracts";
+import { GatewayError } from "@unigate/core";
 import type { Run } from "../run-state.ts";
 import { factsOf } from "./facts.ts";
 
@@ -58,7 +58,9 @@ export class LimitRefusal extends GatewayError {
   constructor(verdict: Verdict, headers: readonly string[]) {
     const code = verdict.code === "budget_exhausted" ? "budget_exhausted" : "rate_limited";
     const wait = Math.max(1, Math.ceil(verdict.retryAfterMs / 1_000));
-    super(code, code === "rate_limited" ? `The rate limit of this API key is reached; try again in ${wait} s.` : undefined, { retryAfterMs: verdict.retryAfterMs });
+    super(code, code === "rate_limited" ? `The rate limit of this API key is reached; try again in ${wait} s.` : undefined, {
+      retryAfterMs: verdict.retryAfterMs,
+    });
     this.headers = headers;
   }
 }

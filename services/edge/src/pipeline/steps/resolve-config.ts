@@ -37,15 +37,17 @@ export async function resolveConfig(deps: EdgeDeps, request: GatewayRequest): Pr
   if (header === undefined || header === "") {
     return defaults.config_id === null ? EMPTY : savedConfig(deps, request, defaults.config_id, request.call);
   }
-  if (defaults.config_id !== null && !defaults.allow_config_override) throw new GatewayError("config_override_forbidden", undefined, { param: HEADER });
+  if (defaults.config_id !== null && !defaults.allow_config_override)
+    throw new GatewayError("config_override_forbidden", undefined, { param: HEADER });
   if (header.startsWith(SAVED_PREFIX)) return savedConfig(deps, request, header, request.call);
   return inlineConfig(deps, request, header);
 }
 
 async function savedConfig(deps: EdgeDeps, request: GatewayRequest, id: string, call: Call): Promise<RequestConfig> {
-  const ref = { kind: "config", id, tenant: request.principal.tenant };
+  const ref = { kind: "config", id, tenant: request.principal.tenant } as const;
   const found = deps.resolver.peek<ConfigResource>(ref) ?? (await deps.resolver.resolve<ConfigResource>(ref, call));
-  if (found === null) throw new GatewayError("unknown_config", `There is no saved config "${id.slice(0, 80)}" in this workspace.`, { param: HEADER });
+  if (found === null)
+    throw new GatewayError("unknown_config", `There is no saved config "${id.slice(0, 80)}" in this workspace.`, { param: HEADER });
   const known = savedConfigs.get(found.value);
   if (known !== undefined) return known;
   const config = compiled(found.value.config, "saved", id);
@@ -73,7 +75,8 @@ function inlineConfig(deps: EdgeDeps, request: GatewayRequest, text: string): Re
       inlineConfigs.delete(oldest);
     }
     const { warnings } = config.compiled;
-    if (warnings.length > 0) deps.log.warn({ fields: warnings, traceId: request.trace.traceId }, "unknown fields of an inline config are ignored");
+    if (warnings.length > 0)
+      deps.log.warn({ fields: warnings, traceId: request.trace.traceId }, "unknown fields of an inline config are ignored");
   }
   return { ...config, credentials: cut.credentials };
 }
@@ -97,7 +100,9 @@ function invalidConfig(problems: readonly ConfigProblem[], which: string): Gatew
   const [first] = problems;
   const listed = problems.slice(0, 5).map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
   const more = problems.length > 5 ? `; and ${problems.length - 5} more` : "";
-  return new GatewayError("invalid_config", `${which} is invalid. ${listed.join("; ")}${more}`, { param: first === undefined || first.path === "" ? HEADER : first.path });
+  return new GatewayError("invalid_config", `${which} is invalid. ${listed.join("; ")}${more}`, {
+    param: first === undefined || first.path === "" ? HEADER : first.path,
+  });
 }
 
 function emptyConfig(): RequestConfig {
@@ -105,5 +110,13 @@ function emptyConfig(): RequestConfig {
   if (!result.ok) throw new Error("the empty config must compile");
   const json = Buffer.from("{}");
   const config: CompiledConfig = result.config;
-  return { id: "", version: "", origin: "none", compiled: config, json, hash: createHash("sha256").update(json).digest(), credentials: NO_CREDENTIALS };
+  return {
+    id: "",
+    version: "",
+    origin: "none",
+    compiled: config,
+    json,
+    hash: createHash("sha256").update(json).digest(),
+    credentials: NO_CREDENTIALS,
+  };
 }

@@ -1,5 +1,14 @@
 import type { Header, Sealed, Target } from "@unigate/contracts";
-import { type CompiledLeaf, CREDENTIAL_FIELDS, fieldName, GatewayError, nearestName, type ProviderResource, SETTING_FIELDS, slugOf } from "@unigate/core";
+import {
+  type CompiledLeaf,
+  CREDENTIAL_FIELDS,
+  fieldName,
+  GatewayError,
+  nearestName,
+  type ProviderResource,
+  SETTING_FIELDS,
+  slugOf,
+} from "@unigate/core";
 import { findProvider, type Provider, providers } from "@unigate/providers";
 import { sealedFromText } from "@unigate/secrets";
 import type { ClientHeaders } from "../../client-headers.ts";
@@ -14,8 +23,6 @@ export interface ResolvedTarget {
   readonly resource: ProviderResource | null;
   readonly target: Target;
 }
-
-
 
 /**
  * Where a leaf goes and with whose credential (spec 5, DESIGN 8.4). `model` is the body's or the query's.
@@ -61,7 +68,10 @@ export function slugOfModel(model: string | undefined): string | null {
 
 async function savedTarget(run: Run, leaf: CompiledLeaf, slug: string): Promise<ResolvedTarget> {
   const found = await savedProvider(run, slug);
-  if (found === null) throw new GatewayError("unknown_provider", `There is no saved provider "@${slug.slice(0, 80)}" in this workspace.`, { param: "provider" });
+  if (found === null)
+    throw new GatewayError("unknown_provider", `There is no saved provider "@${slug.slice(0, 80)}" in this workspace.`, {
+      param: "provider",
+    });
   return withSaved(run, leaf, found);
 }
 
@@ -71,7 +81,7 @@ interface SavedProvider {
 }
 
 async function savedProvider(run: Run, slug: string): Promise<SavedProvider | null> {
-  const ref = { kind: "provider", id: slug, tenant: run.request.principal.tenant };
+  const ref = { kind: "provider", id: slug, tenant: run.request.principal.tenant } as const;
   return run.deps.resolver.peek<ProviderResource>(ref) ?? (await run.deps.resolver.resolve<ProviderResource>(ref, run.request.call));
 }
 
@@ -82,11 +92,16 @@ function withSaved(run: Run, leaf: CompiledLeaf, { value, sealed }: SavedProvide
   }
   const foreignHost = callersHost(run, leaf);
   if (foreignHost !== null && !value.allow_custom_host) {
-    throw new GatewayError("invalid_custom_host", `A custom host cannot be combined with the saved credential of "@${value.slug}": that provider does not allow it.`, {
-      param: "custom_host",
-    });
+    throw new GatewayError(
+      "invalid_custom_host",
+      `A custom host cannot be combined with the saved credential of "@${value.slug}": that provider does not allow it.`,
+      {
+        param: "custom_host",
+      },
+    );
   }
-  const settings = Object.keys(value.settings).length === 0 ? leaf.settingsJson : Buffer.from(JSON.stringify({ ...value.settings, ...settingsOf(leaf) }));
+  const settings =
+    Object.keys(value.settings).length === 0 ? leaf.settingsJson : Buffer.from(JSON.stringify({ ...value.settings, ...settingsOf(leaf) }));
   const target = makeTarget(run, leaf, {
     provider: value.provider,
     slug: value.slug,
@@ -115,14 +130,19 @@ async function inlineTarget(run: Run, leaf: CompiledLeaf, name: string): Promise
     const saved = await savedProvider(run, provider.id);
     if (saved !== null && saved.value.provider === provider.id) return withSaved(run, leaf, saved);
     const variable = provider.envKey === null ? "" : `, or start the gateway with ${provider.envKey}`;
-    throw new GatewayError("credential_required", `Provider "${provider.id}" needs a credential: send Authorization: Bearer <provider key>, name a saved provider "@slug"${variable}.`, {
-      param: "authorization",
-    });
+    throw new GatewayError(
+      "credential_required",
+      `Provider "${provider.id}" needs a credential: send Authorization: Bearer <provider key>, name a saved provider "@slug"${variable}.`,
+      {
+        param: "authorization",
+      },
+    );
   }
   const target = makeTarget(run, leaf, {
     provider: provider.id,
     slug: "",
-    settings: fromHeaders.settings === null ? leaf.settingsJson : Buffer.from(JSON.stringify({ ...settingsOf(leaf), ...fromHeaders.settings })),
+    settings:
+      fromHeaders.settings === null ? leaf.settingsJson : Buffer.from(JSON.stringify({ ...settingsOf(leaf), ...fromHeaders.settings })),
     credentials,
     sealed: leaf.sealedCredentials === null ? undefined : sealedFromText(leaf.sealedCredentials),
     sealedFor: leaf.sealedCredentials === null ? "" : `${run.config.id}/${leaf.optionPath}`,
@@ -141,7 +161,10 @@ function callersHost(run: Run, leaf: CompiledLeaf): string | null {
 function catalogueEntry(name: string): Provider {
   const provider = findProvider(name);
   if (provider !== undefined) return provider;
-  const near = nearestName(name, providers.map((known) => known.id));
+  const near = nearestName(
+    name,
+    providers.map((known) => known.id),
+  );
   const hint = near === null ? "" : ` Did you mean "${near}"?`;
   throw new GatewayError("unknown_provider", `There is no provider "${name.slice(0, 80)}".${hint}`, { param: "provider" });
 }

@@ -1,0 +1,55 @@
+import { localPort, type OnFault, openChannel, type RpcLimits, type ServiceDefinition, type ServicePort, serveGrpc, wirePort } from "@unigate/rpc";
+
+export interface RunnerOptions extends RpcLimits {
+  /** Called with what a handler threw when it was no RpcError, and the method. */
+  readonly onFault?: OnFault;
+}
+
+/** A port over one of the three ways to it. */
+export interface Connection<D extends ServiceDefinition> {
+  readonly port: ServicePort<D>;
+  /** Ends it. Over "wire" it also throws when somebody changed a message that it had received. */
+  close(): Promise<void>;
+}
+
+/** One way to call a service. A suite that runs over all of them proves that a caller cannot tell them apart. */
+export interface Runner {
+  readonly name: "local" | "wire" | "grpc";
+  connect<D extends ServiceDefinition>(definition: D, implementation: ServicePort<D>, options?: RunnerOptions): Promise<Connection<D>>;
+}
+
+/** local: by reference. wire: encoded, decoded and guarded against changes, in process. grpc: over loopback TCP. */
+export const runners: readonly Runner[] = [
+  {
+    name: "local",
+    async connect(definition, implementation, options) {
+      return { port: localPort(definition, implementation, options), async close() {} };
+    },
+  },
+  {
+    name: "wire",
+    async connect(definition, implementation, options) {
+      const { port, verify } = wirePort(definition, implementation, options);
+      return {
+        port,
+        async close() {
+          verify();
+        },
+      };
+    },
+  },
+  {
+    name: "grpc",
+    async connect(definition, implementation, options = {}) {
+      const server = await serveGrpc({ ...options, listen: "127.0.0.1:0", services: [{ definition, implementation }] });
+      const channel = openChannel({ ...options, address: server.address });
+      return {
+        port: channel.port(definition),
+        async close() {
+          channel.close();
+          await server.drain(0);
+        },
+      };
+    },
+  },
+];

@@ -1,0 +1,106 @@
+import { CREDENTIAL_FIELDS, SETTING_FIELDS } from "@unigate/core";
+import { z } from "zod";
+
+// unigate.yaml, version 1 (DESIGN section 8). Strict: an unknown field is a problem.
+
+const SLUG = /^[A-Za-z0-9_-]{1,64}$/;
+const slug = z.string().regex(SLUG, "expected 1 to 64 letters, digits, - or _");
+const text = z.string().min(1, "expected a text that is not empty");
+const anyObject = z.record(z.string(), z.unknown());
+
+/** Where a thing belongs: org-default and all its workspaces unless said. */
+const tenant = { organisation: slug.optional(), workspace: slug.optional() };
+
+const rateLimits = z
+  .array(
+    z.strictObject({
+      type: z.enum(["requests", "tokens"]),
+      unit: z.enum(["rps", "rpm", "rph", "rpd", "rpw"]),
+      value: z.int().min(0),
+    }),
+  )
+  .optional();
+
+function providerField(name: string): z.ZodType {
+  if (name === "deployments") {
+    return z
+      .array(z.strictObject({ deployment_id: text, alias: text, api_version: text, is_default: z.boolean().optional() }))
+      .optional();
+  }
+  return name === "cloudb_service_account_json" ? z.union([anyObject, text]).optional() : text.optional();
+}
+
+const ownFields = Object.fromEntries([...CREDENTIAL_FIELDS, ...SETTING_FIELDS].map((name) => [name, providerField(name)]));
+
+/** Beside the named fields: every credential and setting of core's CREDENTIAL_FIELDS and SETTING_FIELDS. */
+const provider = z.strictObject({
+  ...ownFields,
+  slug,
+  provider: text,
+  custom_host: z.string().optional(),
+  allow_custom_host: z.boolean().optional(),
+  rate_limits: rateLimits,
+  ...tenant,
+});
+
+const config = z.strictObject({
+  id: z.string().regex(/^pc-[A-Za-z0-9_-]{1,64}$/, 'expected an id that starts with "pc-", of letters, digits, - or _'),
+  name: text.optional(),
+  config: anyObject,
+  ...tenant,
+});
+
+const key = z.strictObject({
+  name: text.max(100),
+  key: text.optional(),
+  key_sha256: z
+    .string()
+    .regex(/^[0-9a-fA-F]{64}$/, "expected the SHA-256 of the key as 64 hex digits")
+    .optional(),
+  type: z.enum(["organisation-service", "workspace-service", "workspace-user"]).optional(),
+  scopes: z.array(z.string()).min(1),
+  defaults: z
+    .strictObject({
+      config_id: text.optional(),
+      metadata: z.record(z.string(), z.string()).optional(),
+      allow_config_override: z.boolean().optional(),
+    })
+    .optional(),
+  rate_limits: rateLimits,
+  allowed_models: z.array(text).optional(),
+  allowed_providers: z.array(text).optional(),
+  expires_at: z.union([z.iso.datetime({ offset: true }), z.iso.date(), z.int().min(1_000_000_000_000)], {
+    error: "expected a date such as 2030-01-31T00:00:00Z, or Unix milliseconds",
+  }).optional(),
+  ...tenant,
+});
+
+const guardrail = z.strictObject({
+  id: slug,
+  name: text.optional(),
+  checks: z
+    .array(z.strictObject({ id: text, parameters: anyObject.optional(), is_enabled: z.boolean().optional() }))
+    .min(1),
+  actions: anyObject.optional(),
+  ...tenant,
+});
+
+const notYet = (what: string) => z.array(z.unknown()).max(0, `${what} are not available yet`).optional();
+
+export const declaredSchema = z.strictObject({
+  version: z.literal(1),
+  providers: z.array(provider).max(10_000).optional(),
+  configs: z.array(config).max(10_000).optional(),
+  keys: z.array(key).max(10_000).optional(),
+  guardrails: z.array(guardrail).max(10_000).optional(),
+  policies: z
+    .strictObject({ rate_limits: notYet("policies of rate limits"), usage_limits: notYet("policies of usage limits") })
+    .optional(),
+  prompts: notYet("saved prompts"),
+});
+
+export type Declared = z.infer<typeof declaredSchema>;
+export type DeclaredProvider = NonNullable<Declared["providers"]>[number];
+export type DeclaredConfig = NonNullable<Declared["configs"]>[number];
+export type DeclaredKey = NonNullable<Declared["keys"]>[number];
+export type DeclaredGuardrail = NonNullable<Declared["guardrails"]>[number];

@@ -1,0 +1,62 @@
+import { nearestName } from "@unigate/core";
+import { z } from "zod";
+import { below, type Finding } from "./problem.ts";
+
+/** What a schema finds wrong with a value, in plain words, with the nearest known name of an unknown field. */
+export function schemaFindings(schema: z.ZodType, issues: readonly z.core.$ZodIssue[]): Finding[] {
+  return issues.flatMap((issue) => {
+    const path = pathText(issue.path);
+    if (issue.code !== "unrecognized_keys") return [{ path, message: messageOf(issue) }];
+    const known = fieldsAt(schema, issue.path);
+    return issue.keys.map((name) => {
+      const near = nearestName(name, known);
+      return { path: below(path, name), message: `unknown field; ${near === null ? `expected one of ${known.join(", ")}` : `did you mean "${near}"?`}` };
+    });
+  });
+}
+
+function messageOf(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case "invalid_value":
+      return `expected ${issue.values.length === 1 ? "" : "one of "}${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
+    case "invalid_type":
+      return issue.input === undefined && issue.message.endsWith("undefined") ? `expected ${kinds[issue.expected] ?? issue.expected}, but it is missing` : `expected ${kinds[issue.expected] ?? issue.expected}`;
+    case "too_small":
+      return issue.message.startsWith("Too small") ? `expected at least ${issue.minimum}${issue.origin === "array" ? " items" : ""}` : issue.message;
+    case "too_big":
+      return issue.message.startsWith("Too big") ? `expected at most ${issue.maximum}${issue.origin === "array" ? " items" : ""}` : issue.message;
+    default:
+      return issue.message;
+  }
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  string: "a text",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  array: "a list",
+  object: "a map of fields",
+  record: "a map of fields",
+};
+
+/** Names of the fields that the schema knows at a path. */
+function fieldsAt(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
+  let at: unknown = schema;
+  for (const step of path) {
+    at = unwrapped(at);
+    if (at instanceof z.ZodArray) at = at.element;
+    else if (at instanceof z.ZodObject) at = at.shape[String(step)];
+    else return [];
+  }
+  at = unwrapped(at);
+  return at instanceof z.ZodObject ? Object.keys(at.shape) : [];
+}
+
+function unwrapped(schema: unknown): unknown {
+  return schema instanceof z.ZodOptional ? unwrapped(schema.unwrap()) : schema;
+}
+
+function pathText(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((text, step) => below(text, typeof step === "number" ? step : String(step)), "");
+}

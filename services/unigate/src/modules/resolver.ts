@@ -1,0 +1,25 @@
+import type { ControlPort } from "@unigate/contracts";
+import { systemClock } from "@unigate/core";
+import { createResolver, type Resolver } from "@unigate/resolve";
+import type { Host } from "../module.ts";
+
+/** The client cache over control for one service, watching from now on. */
+export function startResolver(host: Host, control: ControlPort, service: string): Resolver {
+  const blind = host.metrics.gauge(
+    `unigate_${service}_watch_blind`,
+    "1 while no word comes from control, so that what is known may be out of date",
+  );
+  const resolver = createResolver({
+    control,
+    clock: systemClock,
+    limits: { identityMaxStaleMs: host.settings.identityMaxStaleSeconds * 1_000 },
+    onBlind(isBlind) {
+      blind.set(isBlind ? 1 : 0);
+      if (isBlind) host.log.warn({ service }, "no word from control; going on with what is known");
+      else host.log.info({ service }, "control is watched");
+    },
+  });
+  resolver.start();
+  host.health.add(`${service}: control`, () => (resolver.isReady() ? null : "control has not answered yet"));
+  return resolver;
+}
