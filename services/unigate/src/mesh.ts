@@ -8,19 +8,19 @@ async function main(): Promise<void> {
   const { environment } = readProcess();
   const settings = buildSettings(environment, undefined);
   const mesh = await launchMesh({ environment, settings, onProgress: (text) => process.stderr.write(`${text}\n`) });
-  process.stdout.write(
-    `${banner({ host: settings.host, port: mesh.httpPort, facts: mesh.facts, tookMs: performance.now() - started, mode: "eight processes" })}\n`,
-  );
+  if (process.send !== undefined) process.send({ ready: true, ...mesh.facts });
+  else process.stdout.write(`${banner({ host: settings.host, port: mesh.httpPort, facts: mesh.facts, tookMs: performance.now() - started, mode: "eight processes" })}
+`);
   await new Promise<void>((resolve) => {
-    const unlisten = onStopSignals(
-      () => {
-        void mesh.stop().then(() => {
-          unlisten();
-          resolve();
-        });
-      },
-      () => mesh.hurry(),
-    );
+    const stop = (): void => {
+      void mesh.stop().then(() => {
+        unlisten();
+        if (process.connected) process.disconnect();
+        resolve();
+      });
+    };
+    const unlisten = onStopSignals(stop, () => mesh.hurry());
+    if (process.send !== undefined) process.once("disconnect", stop);
   });
 }
 

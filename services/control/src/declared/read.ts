@@ -37,5 +37,5 @@ function withOwnNames(file: JsonObject): JsonObject {
 }
 
 function renamed(item: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(item).map(([name, value]) => [name in item && fieldName(name) in item ? name : fieldName(name), value]));
+  return Object.fromEntries(Object.entries(item).map(([name, value]) => [fieldName(name) in item ? name : fieldName(name), value]));
 }
