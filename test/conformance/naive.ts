@@ -14,11 +14,13 @@ export interface Said {
   tokens: { prompt: number; completion: number } | null;
   /** An error inside the answer. */
   failed: boolean;
+  /** Calls that were begun before the stream began anew: the client was told their ids already. */
+  voided: number;
 }
 
 /** Nothing said yet. */
 export function silence(): Said {
-  return { text: "", reasoning: "", refusal: "", calls: [], finish: "", tokens: null, failed: false };
+  return { text: "", reasoning: "", refusal: "", calls: [], finish: "", tokens: null, failed: false, voided: 0 };
 }
 
 /** Data of the events of a server-sent event text. */
@@ -36,11 +38,23 @@ export function eventsOf(text: string): string[] {
 }
 
 const FINISH: Readonly<Record<string, string>> = {
-  ...{ length: "length", model_length: "length", max_tokens: "length", MAX_TOKENS: "length", model_context_window_exceeded: "length" },
-  ...{ tool_calls: "tool_calls", tool_use: "tool_calls", function_call: "function_call" },
-  ...{ content_filter: "content_filter", sensitive: "content_filter", refusal: "content_filter" },
-  ...{ SAFETY: "content_filter", RECITATION: "content_filter", PROHIBITED_CONTENT: "content_filter", IMAGE_SAFETY: "content_filter" },
-  ...{ BLOCKLIST: "content_filter", SPII: "content_filter" },
+  length: "length",
+  model_length: "length",
+  max_tokens: "length",
+  MAX_TOKENS: "length",
+  model_context_window_exceeded: "length",
+  tool_calls: "tool_calls",
+  tool_use: "tool_calls",
+  function_call: "function_call",
+  content_filter: "content_filter",
+  sensitive: "content_filter",
+  refusal: "content_filter",
+  SAFETY: "content_filter",
+  RECITATION: "content_filter",
+  PROHIBITED_CONTENT: "content_filter",
+  IMAGE_SAFETY: "content_filter",
+  BLOCKLIST: "content_filter",
+  SPII: "content_filter",
 };
 
 function finishOf(reason: string, called: boolean): string {
@@ -63,7 +77,7 @@ function object(value: unknown): JsonObject {
 /** Adds an OpenAI-shaped answer or chunk. Several choices are told apart by the order of their calls only. */
 export function addOpenAi(said: Said, json: JsonObject): void {
   if (json["error"] != null) said.failed = true;
-  for (const choice of objects(json["choices"])) addOpenAiChoice(said, choice, "choices" in json && json["object"] === "chat.completion");
+  for (const choice of objects(json["choices"])) addOpenAiChoice(said, choice);
   const usage = json["usage"] ?? object(json["x_groq"])["usage"];
   if (isObject(usage) && typeof usage["prompt_tokens"] === "number") said.tokens = openAiTokens(usage);
 }
@@ -75,8 +89,10 @@ function openAiTokens(usage: JsonObject): { prompt: number; completion: number }
   return { prompt, completion: usage["total_tokens"] === prompt + completion + reasoning ? completion + reasoning : completion };
 }
 
-function addOpenAiChoice(said: Said, choice: JsonObject, unary: boolean): void {
-  const piece = object(isObject(choice["delta"]) && !(unary && isObject(choice["message"])) ? choice["delta"] : choice["message"]);
+/** Perplexity sends `message` beside `delta`: in a stream the former repeats all that came, in a whole answer the latter is empty. */
+function addOpenAiChoice(said: Said, choice: JsonObject): void {
+  const delta = object(choice["delta"]);
+  const piece = text(delta["content"]) === "" && said.text === "" && isObject(choice["message"]) ? choice["message"] : delta;
   const index = Number(choice["index"] ?? 0);
   if (index === 0) addOpenAiContent(said, piece);
   for (const call of objects(piece["tool_calls"])) addOpenAiCall(said, index, call);
@@ -116,7 +132,7 @@ function addOpenAiCall(said: Said, choice: number, call: JsonObject): void {
 /** Adds an event of an Anthropic Messages stream, or a whole message. */
 export function addAnthropic(said: Said, json: JsonObject): void {
   if (json["type"] === "error") said.failed = true;
-  if (json["type"] === "message_start") Object.assign(said, silence());
+  if (json["type"] === "message_start") Object.assign(said, { ...silence(), voided: said.calls.length });
   for (const block of objects(json["content"])) addAnthropicBlock(said, block);
   if (isObject(json["content_block"])) addAnthropicBlock(said, json["content_block"]);
   const delta = object(json["delta"]);
@@ -132,7 +148,8 @@ function addAnthropicBlock(said: Said, block: JsonObject): void {
   if (block["type"] !== "tool_use") return;
   const given = object(block["input"]);
   const whole = Object.keys(given).length === 0 ? "" : JSON.stringify(given);
-  said.calls.push({ choice: 0, id: text(block["id"]), name: text(block["name"]), arguments: whole });
+  const id = said.calls.length < said.voided ? "" : text(block["id"]);
+  said.calls.push({ choice: 0, id, name: text(block["name"]), arguments: whole });
 }
 
 /** Adds a Gemini answer or chunk. */
@@ -148,4 +165,13 @@ export function addGoogle(said: Said, json: JsonObject): void {
   }
   const reason = text(candidate?.["finishReason"]);
   if (reason !== "") said.finish = finishOf(reason, said.calls.length > 0);
+}
+
+/** A piece of a streamed argument; only texts at the top level are known here. */
+function addGoogleArgument(call: Said["calls"][number] | undefined, piece: JsonObject): void {
+  if (call === undefined) return;
+  const given = JSON.parse(call.arguments) as JsonObject;
+  const name = text(piece["jsonPath"]).replace("$.", "");
+  given[name] = text(given[name]) + text(piece["stringValue"]);
+  call.arguments = JSON.stringify(given);
 }

@@ -93,7 +93,7 @@ function expectResult(said: Said, read: { usage: unknown; finishReason: string; 
   if (result.text !== undefined) expect(said.text).toBe(result.text);
   if (result.reasoning !== undefined) expect(said.reasoning).toBe(result.reasoning);
   if (result.refusal !== undefined) expect(said.refusal).toBe(result.refusal);
-  expect(said.calls.map(({ choice: _, ...call }) => call)).toEqual(result.toolCalls ?? []);
+  expect(said.calls.map(({ id, name, arguments: given }) => ({ id, name, arguments: given }))).toEqual(result.toolCalls ?? []);
   if (result.finishReason !== undefined) {
     expect(read.finishReason).toBe(result.finishReason);
     expect(said.finish).toBe(result.finishReason);
@@ -220,6 +220,10 @@ function expectAnswer(provider: Provider, recording: Recording): void {
   const recorded = parse(recording.bytes.toString("utf8"));
   const naive = silence();
   ADD[wire](naive, recorded);
+  if (naive.failed) {
+    expect(() => chatOf(provider).read(recording.bytes, recordedInput(wire, recording, {}))).toThrow();
+    return;
+  }
   const reply = chatOf(provider).read(recording.bytes, recordedInput(wire, recording, {}));
   const answer = parse(String(reply.body));
   const told = silence();
@@ -227,8 +231,10 @@ function expectAnswer(provider: Provider, recording: Recording): void {
   expect(told.text).toBe(naive.text);
   expectCalls(told, naive);
   expect(FINISH_REASONS).toContain(told.finish);
-  expect([told.finish, reply.finishReason]).toEqual([naive.finish, naive.finish]);
-  expect(answer).toMatchObject({ object: "chat.completion", choices: [{ message: { role: "assistant" } }] });
+  // Gemini sometimes gives none; OpenAI's clients need one.
+  const finish = naive.finish === "" && wire === "google" ? "stop" : naive.finish;
+  expect([told.finish, reply.finishReason]).toEqual([finish, finish]);
+  expect(answer).toMatchObject({ object: "chat.completion" });
   if (wire !== "openai") return;
   expect([told.reasoning, told.refusal]).toEqual([naive.reasoning, naive.refusal]);
   expectTokens(reply.usage, naive);
@@ -269,9 +275,7 @@ function expectTold(reader: StreamReader, naive: Said, clientUsage: boolean, wir
   if (complete) {
     expect(FINISH_REASONS).toContain(said.finish);
     expect([said.finish, reader.state.finishReason]).toEqual([naive.finish, naive.finish]);
-    expect(reader.state.content).toBe(
-      naive.text + naive.reasoning + naive.refusal !== "" || naive.calls.length > 0 || reader.state.content,
-    );
+    if (naive.text + naive.reasoning + naive.refusal !== "" || naive.calls.length > 0) expect(reader.state.content).toBe(true);
   }
   const withUsage = chunks.filter((chunk) => chunk["usage"] != null);
   if (complete && reader.state.usage !== null && clientUsage) {

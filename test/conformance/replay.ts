@@ -13,7 +13,7 @@ export function chatOf(provider: Provider): Surface {
 }
 
 /** The wire of a provider and the end of the paths that belong to it. */
-export function wireOf(provider: Provider): { readonly wire: Wire; belongs(path: string): boolean } {
+export function wireOf(provider: Provider): { readonly wire: Wire; belongs: (path: string) => boolean } {
   const path = chatOf(provider).build(inputOf({ model: "m", messages: [{ role: "user", content: "x" }] }, {})).path;
   if (path.includes("generateContent"))
     return { wire: "google", belongs: (other) => /:(generateContent|streamGenerateContent)$/.test(other) };
@@ -27,12 +27,13 @@ export function inputOf(json: JsonObject, more: Partial<StreamInput>): StreamInp
   return {
     body: Buffer.from(JSON.stringify(json)),
     json,
-    model: String(json["model"] ?? "m"),
+    model: typeof json["model"] === "string" ? json["model"] : "m",
     stream: json["stream"] === true,
     clientUsage: options?.["include_usage"] === true,
     strict: true,
     settings: {},
     headers: {},
+    created: 1_700_000_000,
     wantDeltas: true,
     wantAssembled: true,
     ...more,

@@ -1,8 +1,8 @@
 import { createCacheService } from "@unigate/cache";
-import { CacheDefinition, type CachePort, Entry, type LookupReply, LookupRequest, StoreRequest } from "@unigate/contracts";
+import { CacheDefinition, Entry, type LookupReply, LookupRequest, StoreRequest } from "@unigate/contracts";
 import { backgroundCall } from "@unigate/core";
 import { createMemoryKeyValue } from "@unigate/storage";
-import { runners } from "@unigate/testkit";
+import { type Connection, runners } from "@unigate/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 const START = Date.parse("2026-03-04T05:06:07.890Z");
@@ -23,18 +23,17 @@ describe.each(runners)("cache over $name", (runner) => {
   let now = START;
   const clock = { now: () => now };
   let store = createMemoryKeyValue({ clock });
-  let cache: CachePort;
-  let close: () => Promise<void>;
+  let connection: Connection<typeof CacheDefinition>;
 
   beforeEach(async () => {
     now = START;
     store = createMemoryKeyValue({ clock, maxEntryBytes: 10_000 });
-    ({ port: cache, close } = await runner.connect(CacheDefinition, createCacheService({ store, clock })));
+    connection = await runner.connect(CacheDefinition, createCacheService({ store, clock }));
   });
-  afterEach(() => close());
+  afterEach(() => connection.close());
 
   function lookup(over: Parameters<typeof LookupRequest.create>[0] = {}): Promise<LookupReply> {
-    return cache.lookup(LookupRequest.create({ tenant: TENANT, exactKey: KEY, ...over }), backgroundCall());
+    return connection.port.lookup(LookupRequest.create({ tenant: TENANT, exactKey: KEY, ...over }), backgroundCall());
   }
 
   async function tokenOf(reply: Promise<LookupReply>): Promise<string> {
@@ -45,7 +44,7 @@ describe.each(runners)("cache over $name", (runner) => {
 
   async function keep(entry: Entry = ENTRY, over: Parameters<typeof StoreRequest.create>[0] = {}): Promise<void> {
     const fillToken = await tokenOf(lookup());
-    await cache.store(StoreRequest.create({ tenant: TENANT, fillToken, entry, ...over }), backgroundCall());
+    await connection.port.store(StoreRequest.create({ tenant: TENANT, fillToken, entry, ...over }), backgroundCall());
   }
 
   test("a stored answer is found again, as it was", async () => {
@@ -74,7 +73,7 @@ describe.each(runners)("cache over $name", (runner) => {
     expect(refreshed).toMatchObject({ outcome: { $case: "fillToken" }, status: "REFRESH" });
     expect((await lookup()).status).toBe("MISS");
     const fillToken = await tokenOf(Promise.resolve(refreshed));
-    await cache.store(StoreRequest.create({ tenant: TENANT, fillToken, entry: ENTRY }), backgroundCall());
+    await connection.port.store(StoreRequest.create({ tenant: TENANT, fillToken, entry: ENTRY }), backgroundCall());
     expect((await lookup()).status).toBe("HIT");
   });
 
@@ -109,7 +108,7 @@ describe.each(runners)("cache over $name", (runner) => {
     const fillToken = await tokenOf(lookup());
     for (const token of [fillToken, "", "noise"]) {
       const request = StoreRequest.create({ tenant: stranger, fillToken: token, entry: ENTRY });
-      await expect(cache.store(request, backgroundCall())).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+      await expect(connection.port.store(request, backgroundCall())).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
     }
     expect(store.statistics().entries).toBe(0);
   });
@@ -131,6 +130,6 @@ describe.each(runners)("cache over $name", (runner) => {
   test("a request without tenant or key is refused", async () => {
     await expect(lookup({ exactKey: Buffer.alloc(0) })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
     const nobody = LookupRequest.create({ exactKey: KEY });
-    await expect(cache.lookup(nobody, backgroundCall())).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    await expect(connection.port.lookup(nobody, backgroundCall())).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   });
 });

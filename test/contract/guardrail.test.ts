@@ -1,8 +1,9 @@
 import { type Check, findCheck } from "@unigate/checks";
-import { type CheckReply, CheckRequest, GuardrailDefinition, type GuardrailPort } from "@unigate/contracts";
+import { type CheckReply, CheckRequest, GuardrailDefinition } from "@unigate/contracts";
 import { backgroundCall, type GuardrailResource, type JsonObject, jsonOf } from "@unigate/core";
 import { createGuardrailService, type GuardrailDeps } from "@unigate/guardrail";
-import { runners } from "@unigate/testkit";
+import type { Resolution, ResourceRef } from "@unigate/resolve";
+import { type Connection, runners } from "@unigate/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 const START = Date.parse("2026-03-04T05:06:07.890Z");
@@ -23,8 +24,7 @@ interface Found {
 }
 
 describe.each(runners)("guardrail over $name", (runner) => {
-  let guardrail: GuardrailPort;
-  let close: () => Promise<void>;
+  let connection: Connection<typeof GuardrailDefinition>;
   let library = new Map<string, { value: GuardrailResource; version: string }>();
   const order: string[] = [];
   const held: (() => void)[] = [];
@@ -47,10 +47,10 @@ describe.each(runners)("guardrail over $name", (runner) => {
   };
 
   const resolver: GuardrailDeps["resolver"] = {
-    async resolve<T>({ id }: { id: string }) {
+    async resolve({ id }: ResourceRef): Promise<Resolution<never> | null> {
       if (id === "pg-down") throw new Error("control is down");
       const found = library.get(id);
-      return found === undefined ? null : { value: found.value as T, sealed: undefined, version: found.version };
+      return found === undefined ? null : { value: found.value as never, sealed: undefined, version: found.version };
     },
   };
 
@@ -59,9 +59,9 @@ describe.each(runners)("guardrail over $name", (runner) => {
     order.length = 0;
     held.length = 0;
     const service = createGuardrailService({ resolver, findCheck: (id) => steered[id] ?? findCheck(id), clock: { now: () => START } });
-    ({ port: guardrail, close } = await runner.connect(GuardrailDefinition, service));
+    connection = await runner.connect(GuardrailDefinition, service);
   });
-  afterEach(() => close());
+  afterEach(() => connection.close());
 
   function send(
     hooks: readonly (JsonObject | string)[],
@@ -69,11 +69,13 @@ describe.each(runners)("guardrail over $name", (runner) => {
     over: Parameters<typeof CheckRequest.create>[0] = {},
   ): Promise<CheckReply> {
     const refs = hooks.map((hook) =>
-      typeof hook === "string" ? { id: hook } : { id: String(hook["id"] ?? "hook"), inlineJson: Buffer.from(JSON.stringify(hook)) },
+      typeof hook === "string"
+        ? { id: hook }
+        : { id: typeof hook["id"] === "string" ? hook["id"] : "hook", inlineJson: Buffer.from(JSON.stringify(hook)) },
     );
     const body = Buffer.from(JSON.stringify({ messages: [{ role: "user", content: text }] }));
     const request = { tenant: TENANT, phase: "before", hooks: refs, body, facts: { surface: "chat" }, ...over };
-    return guardrail.check(CheckRequest.create(request), backgroundCall(Date.now() + 60_000));
+    return connection.port.check(CheckRequest.create(request), backgroundCall(Date.now() + 60_000));
   }
 
   async function check(...asked: Parameters<typeof send>): Promise<Found> {

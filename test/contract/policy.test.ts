@@ -1,8 +1,9 @@
-import { PolicyDefinition, type PolicyPort, type ReserveReply, ReserveRequest, SettleRequest } from "@unigate/contracts";
+import { PolicyDefinition, type ReserveReply, ReserveRequest, SettleRequest } from "@unigate/contracts";
 import { backgroundCall, type RateLimit } from "@unigate/core";
 import { createPolicyService, type PolicyDeps } from "@unigate/policy";
+import type { Resolution, ResourceRef } from "@unigate/resolve";
 import { createMemoryCounters } from "@unigate/storage";
-import { runners } from "@unigate/testkit";
+import { type Connection, runners } from "@unigate/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 const START = Date.parse("2026-03-04T05:06:07.890Z");
@@ -23,23 +24,22 @@ const LIMITS: Readonly<Record<string, readonly RateLimit[]>> = {
 
 /** Saved things as the resolver would find them; the key "down" cannot be asked for. */
 const resolver: PolicyDeps["resolver"] = {
-  async resolve<T>({ kind, id }: { kind: string; id: string }) {
+  async resolve({ kind, id }: ResourceRef): Promise<Resolution<never> | null> {
     if (id === "down") throw new Error("control is down");
     const rate_limits = LIMITS[`${kind} ${id}`];
-    return rate_limits === undefined ? null : { value: { rate_limits } as T, sealed: undefined, version: "1" };
+    return rate_limits === undefined ? null : { value: { rate_limits } as never, sealed: undefined, version: "1" };
   },
 };
 
 describe.each(runners)("policy over $name", (runner) => {
   let now = START;
-  let policy: PolicyPort;
-  let close: () => Promise<void>;
+  let connection: Connection<typeof PolicyDefinition>;
   let lost: unknown[] = [];
   let number = 0;
 
   async function connect(counters: PolicyDeps["counters"]): Promise<void> {
     const service = createPolicyService({ counters, resolver, onStoreLost: (cause) => lost.push(cause) });
-    ({ port: policy, close } = await runner.connect(PolicyDefinition, service));
+    connection = await runner.connect(PolicyDefinition, service);
   }
   beforeEach(async () => {
     now = START;
@@ -47,17 +47,17 @@ describe.each(runners)("policy over $name", (runner) => {
     number = 0;
     await connect(createMemoryCounters({ clock: { now: () => now } }));
   });
-  afterEach(() => close());
+  afterEach(() => connection.close());
 
   function reserve(apiKeyId: string, over: Parameters<typeof ReserveRequest.create>[0] = {}): Promise<ReserveReply> {
     number += 1;
     const request = { reservationId: `r${number}`, tenant: TENANT, subject: { apiKeyId }, requestScope: true, ...over };
-    return policy.reserve(ReserveRequest.create(request), backgroundCall());
+    return connection.port.reserve(ReserveRequest.create(request), backgroundCall());
   }
 
   async function settle(...items: NonNullable<Parameters<typeof SettleRequest.create>[0]>["items"] & object): Promise<void> {
     const filled = items.map((item) => ({ tenant: TENANT, last: true, ...item }));
-    await policy.settle(SettleRequest.create({ items: filled }), backgroundCall());
+    await connection.port.settle(SettleRequest.create({ items: filled }), backgroundCall());
   }
 
   test("a key's limit grants exactly its value in a minute, then refuses until the minute ends", async () => {
@@ -116,7 +116,7 @@ describe.each(runners)("policy over $name", (runner) => {
   });
 
   test("when the counters are lost rates pass, and the loss is said", async () => {
-    await close();
+    await connection.close();
     const gone = () => Promise.reject(new Error("store gone"));
     await connect({ reserve: gone, settle: gone });
     const reply = await reserve("two-a-minute", { targetScope: true, subject: { apiKeyId: "two-a-minute", slug: "one-a-second" } });

@@ -1,4 +1,4 @@
-import { CancelToken } from "./cancel.ts";
+import { CancelToken, LONGEST_TIMER_MS } from "./cancel.ts";
 
 /** What travels with every call between services: explicit, never ambient. */
 export interface Call {
@@ -28,7 +28,7 @@ export interface BoundedCall {
 /** `parent`, given up after `ms` at the latest (reason "deadline"). */
 export function boundCall(parent: Call, ms: number): BoundedCall {
   const cancel = new CancelToken();
-  const timer = setTimeout(() => cancel.cancel("deadline"), ms);
+  const timer = setTimeout(() => cancel.cancel("deadline"), Math.min(ms, LONGEST_TIMER_MS));
   const unlink = parent.cancel.onCancel((reason) => cancel.cancel(reason));
   return {
     call: { traceId: parent.traceId, traceparent: parent.traceparent, deadline: Math.min(parent.deadline, Date.now() + ms), cancel },

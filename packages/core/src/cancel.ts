@@ -25,8 +25,10 @@ export class CancelToken {
     if (this.#reason !== null) return;
     this.#reason = reason;
     const listeners = this.#listeners;
+    if (listeners === null) return;
+    // Taken from the front one by one: a listener may still stop another one that waits.
+    for (let next = listeners.shift(); next !== undefined; next = listeners.shift()) next(reason);
     this.#listeners = null;
-    if (listeners !== null) for (const listener of listeners) listener(reason);
   }
 
   /** Calls `listener` when cancelled, at once when that has happened. Returns how to stop listening. */
@@ -53,13 +55,16 @@ export function toAbortSignal(token: CancelToken): AbortSignal {
   return controller.signal;
 }
 
-/** Resolves after `ms`, or at once with false when cancelled. */
+/** The longest a Node timer can wait, ms (24.8 days): a longer one would fire at once. */
+export const LONGEST_TIMER_MS = 2_147_483_647;
+
+/** Resolves after `ms` (at most LONGEST_TIMER_MS), or at once with false when cancelled. */
 export function sleep(ms: number, token: CancelToken): Promise<boolean> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => {
       stop();
       resolve(true);
-    }, ms);
+    }, Math.min(ms, LONGEST_TIMER_MS));
     const stop = token.onCancel(() => {
       clearTimeout(timer);
       resolve(false);

@@ -1,9 +1,9 @@
-import { isObject } from "./json.ts";
+import { isObject, type JsonObject } from "./json.ts";
 
 /** A key, an index, or "*" for every element. */
 type Step = string | number;
 
-/** Most elements one `[*]` may reach: bounds the work of hostile paths. */
+/** Most places that the paths of one call may look at: bounds the work of hostile paths. */
 const MAX_VISITS = 100_000;
 
 /** The steps of "a.b", "a[0].b", "a[*].b" or "a.0.b" (behaviour 0); null when it is no path. */
@@ -20,58 +20,72 @@ export function parsePath(text: string): Step[] | null {
   return steps;
 }
 
+/** The keys to remove of each object and array that changes; none for one that only holds another that changes. */
+type Removals = Map<object, Set<Step>>;
+
 /**
- * `body` without what the paths name. Missing paths are ignored. `body` itself is never changed: what is on the way
- * to a removed value is copied, and `body` comes back when nothing was removed.
+ * `body`, a tree as JSON.parse makes it, without what the paths name. An index counts the elements of `body` as it
+ * came, whatever else is removed. Missing paths are ignored. `body` itself is never changed: what is on the way to a
+ * removed value is copied, and `body` comes back when nothing was removed.
  */
 export function dropParams(body: unknown, paths: readonly string[]): unknown {
-  let result = body;
+  const removals: Removals = new Map();
   const budget = { left: MAX_VISITS };
   for (const path of paths) {
     const steps = parsePath(path);
-    if (steps !== null) result = without(result, steps, 0, budget);
+    if (steps !== null) mark(body, steps, 0, removals, budget);
   }
-  return result;
+  return without(body, removals);
 }
 
-const REMOVED = Symbol("removed");
-
-function without(value: unknown, steps: readonly Step[], at: number, budget: { left: number }): unknown {
-  const result = remove(value, steps, at, budget);
-  return result === REMOVED ? value : result;
-}
-
-function remove(value: unknown, steps: readonly Step[], at: number, budget: { left: number }): unknown {
-  if (at === steps.length) return REMOVED;
-  if (budget.left-- <= 0) return value;
+/** Notes what one path removes at or below `value`. Says whether there was anything. */
+function mark(value: unknown, steps: readonly Step[], at: number, removals: Removals, budget: { left: number }): boolean {
   const step = steps[at];
-  if (Array.isArray(value)) return removeFromArray(value, step, steps, at, budget);
-  if (!isObject(value)) return value;
+  if (step === undefined || typeof value !== "object" || value === null) return false;
+  if (Array.isArray(value) && step === "*") {
+    let some = false;
+    for (let index = 0; index < value.length && budget.left > 0; index++) {
+      some = markKey(value, index, value[index], steps, at, removals, budget) || some;
+    }
+    return some;
+  }
+  if (Array.isArray(value)) {
+    const index = /^\d+$/.test(String(step)) ? Number(step) : -1;
+    return index >= 0 && index < value.length && markKey(value, index, value[index], steps, at, removals, budget);
+  }
   const key = String(step);
-  if (step === "*" || !Object.hasOwn(value, key)) return value;
-  const inner = remove(value[key], steps, at + 1, budget);
-  if (inner === value[key]) return value;
-  const copy = { ...value };
-  if (inner === REMOVED) delete copy[key];
-  else copy[key] = inner;
-  return copy;
+  return Object.hasOwn(value, key) && markKey(value, key, (value as JsonObject)[key], steps, at, removals, budget);
 }
 
-function removeFromArray(
-  list: readonly unknown[],
-  step: Step | undefined,
+function markKey(
+  holder: object,
+  key: Step,
+  inner: unknown,
   steps: readonly Step[],
   at: number,
+  removals: Removals,
   budget: { left: number },
-): unknown {
-  if (step !== "*" && !/^\d+$/.test(String(step))) return list;
-  const only = step === "*" ? null : Number(step);
-  let changed = false;
-  const kept: unknown[] = [];
-  for (const [index, item] of list.entries()) {
-    const inner = only === null || only === index ? remove(item, steps, at + 1, budget) : item;
-    if (inner !== item) changed = true;
-    if (inner !== REMOVED) kept.push(inner);
+): boolean {
+  if (budget.left-- <= 0) return false;
+  const isLast = at === steps.length - 1;
+  if (!isLast && !mark(inner, steps, at + 1, removals, budget)) return false;
+  let keys = removals.get(holder);
+  if (keys === undefined) {
+    keys = new Set();
+    removals.set(holder, keys);
   }
-  return changed ? kept : list;
+  if (isLast) keys.add(key);
+  return true;
+}
+
+function without(value: unknown, removals: Removals): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  const keys = removals.get(value);
+  if (keys === undefined) return value;
+  if (Array.isArray(value)) return value.filter((_, index) => !keys.has(index)).map((item) => without(item, removals));
+  if (!isObject(value)) return value;
+  const copy = { ...value };
+  for (const key of keys) delete copy[key];
+  for (const [key, inner] of Object.entries(copy)) copy[key] = without(inner, removals);
+  return copy;
 }

@@ -32,7 +32,7 @@ export function newUuid(now: number = Date.now()): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`;
 }
 
-/** `prefix` and 24 random base62-like characters, for ids that people see. */
+/** `prefix` and 24 random hex digits, for ids that people see. */
 export function newId(prefix: string): string {
   return `${prefix}${randomBytes(16).toString("hex").slice(0, 24)}`;
 }

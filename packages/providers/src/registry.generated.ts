@@ -6,6 +6,7 @@ import deepinfra from "./deepinfra/index.ts";
 import deepseek from "./deepseek/index.ts";
 import type { Provider } from "./define.ts";
 import fireworksAi from "./fireworks-ai/index.ts";
+import google from "./google/index.ts";
 import groq from "./groq/index.ts";
 import huggingface from "./huggingface/index.ts";
 import mistralAi from "./mistral-ai/index.ts";
@@ -28,6 +29,7 @@ export const providers: readonly Provider[] = [
   deepinfra,
   deepseek,
   fireworksAi,
+  google,
   groq,
   huggingface,
   mistralAi,

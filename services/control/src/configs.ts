@@ -26,7 +26,10 @@ export function declaredConfigs(
   return { drafts: declared.map((item) => configDraft(item, sealer)), findings };
 }
 
-function configDraft({ id, name = id, config, organisation = DEFAULT_ORGANISATION, workspace }: DeclaredConfig, sealer: Pick<Sealer, "seal">): Draft {
+function configDraft(
+  { id, name = id, config, organisation = DEFAULT_ORGANISATION, workspace }: DeclaredConfig,
+  sealer: Pick<Sealer, "seal">,
+): Draft {
   const named = renameAliases(config);
   return {
     kind: "config",
@@ -38,7 +41,14 @@ function configDraft({ id, name = id, config, organisation = DEFAULT_ORGANISATIO
       const { config: cut } = cutCredentials(named, (optionPath, credentials) => ({
         sealed_credentials: sealedToText(sealer.seal(credentials, organisation, `${id}/${optionPath}`)),
       }));
-      const json: ConfigResource = { id, name, version, organisation_id: organisation, workspace_id: workspace ?? null, config: cut as JsonObject };
+      const json: ConfigResource = {
+        id,
+        name,
+        version,
+        organisation_id: organisation,
+        workspace_id: workspace ?? null,
+        config: cut as JsonObject,
+      };
       return { json };
     },
   };

@@ -1,5 +1,6 @@
 import type { Sealed } from "@unigate/contracts";
 import { bufferOfJson } from "@unigate/core";
+import type { Sealer } from "@unigate/secrets";
 
 /** A saved thing as Resolve gives it out. */
 export interface Item {
@@ -36,9 +37,9 @@ export function placeOf(item: Pick<Item, "kind" | "id" | "organisationId" | "wor
 }
 
 /** The item of a draft; `before` itself when it is unchanged, so that nothing is sealed anew without need. */
-export function finishDraft(draft: Draft, before: Item | undefined, fingerprint: (text: string) => string): Item {
+export function finishDraft(draft: Draft, before: Item | undefined, sealer: Pick<Sealer, "fingerprint">): Item {
   const { kind, id, organisationId, workspaceId } = draft;
-  const version = fingerprint(JSON.stringify([kind, organisationId, workspaceId, id, draft.content]));
+  const version = sealer.fingerprint(JSON.stringify([kind, organisationId, workspaceId, id, draft.content]));
   if (before?.version === version) return before;
   const { json, sealed } = draft.make(version);
   return { kind, id, organisationId, workspaceId, json: bufferOfJson(json), sealed, version, keyHash: draft.keyHash ?? null };

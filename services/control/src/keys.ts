@@ -18,8 +18,14 @@ export function declaredKeys(
     const resource = keyResource(key, find);
     const configId = resource.defaults.config_id;
     if (configId !== null && !configs.some((config) => config.id === configId && seenBy(config, resource))) {
-      const near = nearestName(configId, configs.map(({ id }) => id));
-      find("defaults.config_id", `${quoted(configId)} is no declared config of this tenant${near === null || near === configId ? "" : `; did you mean "${near}"?`}`);
+      const near = nearestName(
+        configId,
+        configs.map(({ id }) => id),
+      );
+      find(
+        "defaults.config_id",
+        `${quoted(configId)} is no declared config of this tenant${near === null || near === configId ? "" : `; did you mean "${near}"?`}`,
+      );
     }
     return keyDraft(resource);
   });
@@ -84,7 +90,10 @@ function scopesOf(words: readonly string[], find: (field: string, message: strin
     const expanded = expandScope(word);
     if (expanded !== null) return expanded;
     const near = nearestName(word, SCOPES);
-    find(`scopes[${index}]`, `${quoted(word)} is no scope; ${near === null ? 'expected one such as completions.write, or "*"' : `did you mean "${near}"?`}`);
+    find(
+      `scopes[${index}]`,
+      `${quoted(word)} is no scope; ${near === null ? 'expected one such as completions.write, or "*"' : `did you mean "${near}"?`}`,
+    );
     return [];
   });
   return [...new Set(scopes)];

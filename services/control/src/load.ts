@@ -17,7 +17,9 @@ export interface LoadDeps {
   readonly sealer: Pick<Sealer, "seal">;
 }
 
-export type LoadResult = { readonly ok: true; readonly drafts: readonly Draft[] } | { readonly ok: false; readonly problems: readonly Problem[] };
+export type LoadResult =
+  | { readonly ok: true; readonly drafts: readonly Draft[] }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /** All that the environment and the declared file (null = none) say. Declared things win over those of the environment. */
 export async function loadDeclared(file: string | null, deps: LoadDeps): Promise<LoadResult> {
@@ -61,10 +63,13 @@ function draftsOf(declared: Declared, deps: LoadDeps): { readonly drafts: readon
 function repeated(section: string, drafts: readonly Draft[]): Finding[] {
   const seen = new Map<string, number>();
   return drafts.flatMap((draft, index) => {
-    const names = [draft.kind === "api_key" ? draft.id : placeOf(draft), ...(draft.keyHash === undefined ? [] : [draft.keyHash.toString("hex")])];
+    const hash = draft.keyHash?.toString("hex") ?? "";
+    const names = [draft.kind === "api_key" ? draft.id : placeOf(draft), ...(hash === "" ? [] : [hash])];
     const first = names.map((name) => seen.get(name)).find((at) => at !== undefined);
     for (const name of names) seen.set(name, index);
     if (first === undefined) return [];
-    return [{ path: below(section, index), message: `the same ${draft.kind === "api_key" ? "name or key" : "name"} as ${below(section, first)}` }];
+    return [
+      { path: below(section, index), message: `the same ${draft.kind === "api_key" ? "name or key" : "name"} as ${below(section, first)}` },
+    ];
   });
 }

@@ -51,7 +51,10 @@ export function declaredProviders(
     const path = `providers[${index}]`;
     const entry = catalogue.find(({ id, aliases }) => id === item.provider || aliases?.includes(item.provider) === true);
     if (entry === undefined) {
-      const near = nearestName(item.provider, catalogue.map(({ id }) => id));
+      const near = nearestName(
+        item.provider,
+        catalogue.map(({ id }) => id),
+      );
       const hint = near === null ? "expected the id of a provider, such as openai" : `did you mean "${near}"?`;
       findings.push({ path: `${path}.provider`, message: `${quoted(item.provider)} is no known provider; ${hint}` });
     }
@@ -59,7 +62,10 @@ export function declaredProviders(
     const settings = settingsOf(item);
     const customHost = item.custom_host === undefined || item.custom_host === "" ? null : item.custom_host;
     if (customHost !== null && !isHttpUrl(customHost))
-      findings.push({ path: `${path}.custom_host`, message: "expected a URL such as https://models.example.com/v1, without user and password" });
+      findings.push({
+        path: `${path}.custom_host`,
+        message: "expected a URL such as https://models.example.com/v1, without user and password",
+      });
     const bare = Object.keys(credentials).length === 0 && Object.keys(settings).length === 0 && customHost === null;
     if (bare && entry !== undefined && entry.keyless !== true)
       findings.push({ path, message: `${entry.id} needs a credential; expected api_key, or the fields of its cloud` });

@@ -6,6 +6,7 @@ import type { GuardrailDeps } from "./deps.ts";
 import type { PreparedHooks } from "./prepared-hooks.ts";
 import { type HookOutcome, runHook } from "./run-hook.ts";
 import { replyText, requestText } from "./text.ts";
+import { Turn } from "./turn.ts";
 
 const DEFAULT_CHECK_TIMEOUT_MS = 5_000;
 
@@ -16,6 +17,7 @@ export async function check(deps: GuardrailDeps, hooks: PreparedHooks, request: 
     call,
     clock: deps.clock,
     timeoutMs: deps.checkTimeoutMs ?? DEFAULT_CHECK_TIMEOUT_MS,
+    turn: new Turn(),
   };
   const outcomes = await Promise.all(request.hooks.map(async (ref) => runHook(await hooks.get(ref, request.tenant, call), run)));
   const ran = outcomes.filter((outcome) => outcome !== null);

@@ -3,15 +3,16 @@ import { backgroundCall, CancelToken, systemClock } from "@unigate/core";
 import { describe, expect, test } from "vitest";
 import type { PreparedHookCheck } from "./prepare.ts";
 import { type CheckRun, runCheck } from "./run-check.ts";
+import { Turn } from "./turn.ts";
 
 const INPUT: CheckInput = { phase: "before", text: "t", request: {}, reply: null, metadata: {}, model: "" };
 
 function running(over: Partial<CheckRun> = {}): CheckRun {
-  return { input: INPUT, call: backgroundCall(), clock: systemClock, timeoutMs: 5_000, ...over };
+  return { input: INPUT, call: backgroundCall(), clock: systemClock, timeoutMs: 5_000, turn: new Turn(), ...over };
 }
 
 function ready(run: () => CheckVerdict | Promise<CheckVerdict>, failOnError = false): PreparedHookCheck {
-  return { id: "test.check", failOnError, outcome: { kind: "ready", phases: ["before"], run } };
+  return { id: "test.check", failOnError, prepare: () => ({ kind: "ready", phases: ["before"], run }) };
 }
 
 const never = () => new Promise<CheckVerdict>(() => {});

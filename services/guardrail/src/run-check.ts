@@ -2,6 +2,7 @@ import type { CheckInput, CheckVerdict } from "@unigate/checks";
 import { boundCall, type Call, type Clock } from "@unigate/core";
 import { named, type PreparedHookCheck } from "./prepare.ts";
 import type { CheckResult } from "./results.ts";
+import type { Turn } from "./turn.ts";
 
 /** How checks are run in one call. */
 export interface CheckRun {
@@ -10,6 +11,7 @@ export interface CheckRun {
   readonly clock: Clock;
   /** Longest that one check may take, ms. */
   readonly timeoutMs: number;
+  readonly turn: Turn;
 }
 
 /** Runs one check. Never rejects: whatever goes wrong, the time and the end of the call included, is its error. */
@@ -23,12 +25,13 @@ export async function runCheck(check: PreparedHookCheck, run: CheckRun): Promise
   }
 }
 
-function verdictOf({ id, outcome }: PreparedHookCheck, run: CheckRun): CheckVerdict | Promise<CheckVerdict> {
+function verdictOf(check: PreparedHookCheck, run: CheckRun): CheckVerdict | Promise<CheckVerdict> {
   const { input, call, clock, timeoutMs } = run;
-  if (outcome.kind === "broken") throw outcome.error;
-  if (!outcome.phases.includes(input.phase)) throw named("CheckPhaseError", `${id} does not run ${input.phase} a request`);
   if (call.cancel.cancelled || clock.now() >= call.deadline) throw named("CheckCancelledError", "the request was given up");
-  const found = outcome.run(input);
+  const prepared = check.prepare();
+  if (prepared.kind === "broken") throw prepared.error;
+  if (!prepared.phases.includes(input.phase)) throw named("CheckPhaseError", `${check.id} does not run ${input.phase} a request`);
+  const found = prepared.run(input);
   return found instanceof Promise ? within(timeoutMs, call, found) : found;
 }
 

@@ -1,10 +1,7 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Hook } from "./hook.ts";
 import type { PreparedHook } from "./prepare.ts";
 import { type CheckResult, feedbackOf, type HookResult, passes } from "./results.ts";
 import { type CheckRun, runCheck } from "./run-check.ts";
-
-/** Checks that compute hold the process no longer than this before others have their turn, ms. */
-const LONG_TURN_MS = 10;
 
 /** What a hook found, and what that does to the request. */
 export interface HookOutcome {
@@ -19,10 +16,8 @@ export async function runHook({ hook, checks }: PreparedHook, run: CheckRun): Pr
   const results = await runChecks(checks, hook.sequential, run);
   const verdict = results.every(passes);
   const action = verdict ? hook.onSuccess : hook.onFail;
-  const deny = hook.deny || (verdict && action.deny);
-  const denied = verdict ? action.deny : hook.deny;
   return {
-    effect: hook.async ? "pass" : denied ? "deny" : verdict ? "pass" : "soft",
+    effect: hook.async ? "pass" : effectOf(hook, verdict),
     result: {
       verdict,
       id: hook.id,
@@ -33,19 +28,20 @@ export async function runHook({ hook, checks }: PreparedHook, run: CheckRun): Pr
       async: hook.async,
       type: hook.type,
       created_at: new Date(started).toISOString(),
-      deny,
+      deny: hook.deny || (verdict && hook.onSuccess.deny),
     },
   };
 }
 
+function effectOf(hook: Hook, verdict: boolean): HookOutcome["effect"] {
+  if (verdict) return hook.onSuccess.deny ? "deny" : "pass";
+  return hook.deny ? "deny" : "soft";
+}
+
 async function runChecks(checks: PreparedHook["checks"], sequential: boolean, run: CheckRun): Promise<CheckResult[]> {
   const running: Promise<CheckResult>[] = [];
-  let turn = performance.now();
   for (const check of checks) {
-    if (performance.now() - turn > LONG_TURN_MS) {
-      await nextTurn();
-      turn = performance.now();
-    }
+    while (run.turn.isLong) await run.turn.next();
     const result = runCheck(check, run);
     running.push(result);
     if (sequential) await result;

@@ -1,4 +1,5 @@
-import { checkDeclared } from "@unigate/control";
+import { checkDeclared, DeclaredError, problemText } from "@unigate/control";
+import { providers } from "@unigate/providers";
 import {
   buildSettings,
   FlagError,
@@ -11,6 +12,7 @@ import {
   settingSpecs,
 } from "@unigate/runtime";
 import { banner } from "./banner.ts";
+import { checkSavedConfig } from "./check-saved-config.ts";
 import { DataDirError } from "./data-dir.ts";
 import { egressAllowFor } from "./egress-default.ts";
 import { type RunningHost, startHost } from "./host.ts";
@@ -77,11 +79,11 @@ function targetsText(): string {
   return ["all        every service below, in one process", ...lines].join("\n");
 }
 
-function checkConfig(file: string | null, settings: Settings): void {
+async function checkConfig(file: string | null, settings: Settings): Promise<void> {
   if (file === null) throw new FlagError("--check-config needs a file, or UNIGATE_CONFIG");
-  const problems = checkDeclared(file, settings.environment);
+  const problems = await checkDeclared(file, { environment: settings.environment, catalogue: providers, checkConfig: checkSavedConfig });
   if (problems.length === 0) return print(`${file}: ok`);
-  for (const problem of problems) process.stderr.write(`${problem}\n`);
+  for (const problem of problems) process.stderr.write(`${problemText(problem)}\n`);
   process.exitCode = 1;
 }
 
@@ -91,7 +93,7 @@ function print(text: string): void {
 
 /** Mistakes of the person who starts it are told in one line; anything else with its stack. */
 function fail(error: unknown): void {
-  const expected = [FlagError, SettingError, TargetError, DataDirError].some((kind) => error instanceof kind);
+  const expected = [FlagError, SettingError, TargetError, DataDirError, DeclaredError].some((kind) => error instanceof kind);
   const text =
     error instanceof Error
       ? expected || error.message.startsWith("cannot listen")

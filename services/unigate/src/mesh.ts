@@ -9,7 +9,8 @@ async function main(): Promise<void> {
   const settings = buildSettings(environment, undefined);
   const mesh = await launchMesh({ environment, settings, onProgress: (text) => process.stderr.write(`${text}\n`) });
   if (process.send !== undefined) process.send({ ready: true, ...mesh.facts });
-  else process.stdout.write(`${banner({ host: settings.host, port: mesh.httpPort, facts: mesh.facts, tookMs: performance.now() - started, mode: "eight processes" })}
+  else
+    process.stdout.write(`${banner({ host: settings.host, port: mesh.httpPort, facts: mesh.facts, tookMs: performance.now() - started, mode: "eight processes" })}
 `);
   await new Promise<void>((resolve) => {
     const stop = (): void => {

@@ -7,6 +7,9 @@ export interface CutConfig {
   readonly credentials: ReadonlyMap<string, Readonly<Record<string, string>>>;
 }
 
+/** Targets within targets. A config this deep is refused when it is compiled. */
+const MAX_DEPTH = 50;
+
 /**
  * Takes every credential out of a config (aliases renamed before). `replace` gives what stands in their place, so
  * that control can leave a sealed value there; by default nothing does.
@@ -26,7 +29,8 @@ function cutNode(
   replace: (optionPath: string, credentials: Readonly<Record<string, string>>) => JsonObject,
   depth: number,
 ): unknown {
-  if (!isObject(node) || depth > 50) return node;
+  if (!isObject(node)) return node;
+  if (depth > MAX_DEPTH) return {};
   const own: Record<string, string> = {};
   const rest: JsonObject = {};
   for (const [name, value] of Object.entries(node)) {

@@ -1,11 +1,11 @@
 import { isObject, type JsonObject } from "../json.ts";
 
 /** Other spellings that saved configs of the field carry, and the field each stands for (DESIGN section 1). */
-const EXACT_ALIASES: Readonly<Record<string, string>> = {
-  strict_open_ai_compliance: "strict_compat_compliance",
-  openai_organization: "provider_organization",
-  openai_project: "provider_project",
-};
+const EXACT_ALIASES: ReadonlyMap<string, string> = new Map([
+  ["strict_open_ai_compliance", "strict_compat_compliance"],
+  ["openai_organization", "provider_organization"],
+  ["openai_project", "provider_project"],
+]);
 
 const PREFIX_ALIASES: readonly (readonly [string, string])[] = [
   ["aws_", "cloud_"],
@@ -54,7 +54,7 @@ export const SETTING_FIELDS: readonly string[] = [
 
 /** The gateway's own name of a config field. */
 export function fieldName(name: string): string {
-  const exact = EXACT_ALIASES[name];
+  const exact = EXACT_ALIASES.get(name);
   if (exact !== undefined) return exact;
   for (const [from, to] of PREFIX_ALIASES) if (name.startsWith(from)) return to + name.slice(from.length);
   return name;
@@ -67,7 +67,7 @@ export function renameAliases(config: unknown, depth = 0): unknown {
   for (const [name, value] of Object.entries(config)) {
     if (name === "__proto__") continue;
     const own = fieldName(name);
-    if (own !== name && own in config) continue;
+    if (own !== name && Object.hasOwn(config, own)) continue;
     renamed[own] = name === "targets" && Array.isArray(value) ? value.map((target) => renameAliases(target, depth + 1)) : value;
   }
   const cache = renamed["cache"];

@@ -5,6 +5,8 @@
 export function chooseByWeight(weights: readonly number[], draw: number): number {
   let total = 0;
   for (const weight of weights) total += weight;
+  // Weights near the largest number: their shares are what counts, not their size.
+  if (total === Number.POSITIVE_INFINITY) return chooseByWeight(scaledDown(weights), draw);
   let left = draw * total;
   let last = -1;
   for (let index = 0; index < weights.length; index++) {
@@ -15,4 +17,8 @@ export function chooseByWeight(weights: readonly number[], draw: number): number
     left -= weight;
   }
   return last;
+}
+
+function scaledDown(weights: readonly number[]): number[] {
+  return weights.map((weight) => weight / weights.length);
 }

@@ -1,10 +1,5 @@
-import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
-
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
-
-/** A network as ipaddr.js matches it. */
-export type Network = readonly [Address, number];
+import { type Address, type Network, network, parseAddress, within } from "./address.ts";
 
 /**
  * "metadata": the instance services of clouds, refused whatever is allowed. "private": loopback, private, link-local,
@@ -53,34 +48,6 @@ const WRAPPERS: readonly { readonly network: Network; readonly at: number }[] = 
 /** Deprecated and never on the public internet; looked into only to find a metadata address. */
 const COMPATIBLE = network("::/96");
 
-/** The address in `text` (no brackets), or null. A zone ("%eth0") is dropped. */
-export function parseAddress(text: string): Address | null {
-  const zone = text.indexOf("%");
-  const bare = zone < 0 ? text : text.slice(0, zone);
-  return isIP(bare) === 0 ? null : ipaddr.parse(bare);
-}
-
-/** The network in `text`, "10.0.0.0/8" or a single address, or null. */
-export function parseNetwork(text: string): Network | null {
-  const slash = text.indexOf("/");
-  const address = parseAddress(slash < 0 ? text : text.slice(0, slash));
-  if (address === null || text.includes("%")) return null;
-  const most = address.kind() === "ipv4" ? 32 : 128;
-  if (slash < 0) return [address, most];
-  const bits = text.slice(slash + 1);
-  return /^\d{1,3}$/.test(bits) && Number(bits) <= most ? [address, Number(bits)] : null;
-}
-
-/** Whether any of `networks` holds `address`. */
-export function within(address: Address, networks: readonly Network[]): boolean {
-  for (const [base, bits] of networks) {
-    if (address instanceof ipaddr.IPv4) {
-      if (base instanceof ipaddr.IPv4 && address.match(base, bits)) return true;
-    } else if (base instanceof ipaddr.IPv6 && address.match(base, bits)) return true;
-  }
-  return false;
-}
-
 /** The IPv4 address that an IPv6 address leads to, else the address itself. */
 export function unwrap(address: Address): Address {
   if (address instanceof ipaddr.IPv4) return address;
@@ -105,12 +72,6 @@ export function addressClass(text: string): AddressClass {
 
 function embedded(address: ipaddr.IPv6, at: number): ipaddr.IPv4 {
   return new ipaddr.IPv4(address.toByteArray().slice(at, at + 4));
-}
-
-function network(text: string): Network {
-  const parsed = parseNetwork(text);
-  if (parsed === null) throw new Error(`"${text}" is not a network`);
-  return parsed;
 }
 
 function networks(...texts: string[]): readonly Network[] {

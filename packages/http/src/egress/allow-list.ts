@@ -1,4 +1,5 @@
-import { type Network, parseAddress, parseNetwork, unwrap, within } from "./address-class.ts";
+import { type Network, parseAddress, parseNetwork, within } from "./address.ts";
+import { unwrap } from "./address-class.ts";
 
 /** What an administrator lets pass although it is private. */
 export interface AllowList {

@@ -1,6 +1,7 @@
 import { promises as dns, type LookupAddress, type LookupOptions } from "node:dns";
 import type { LookupFunction } from "node:net";
-import { addressClass, parseAddress } from "./address-class.ts";
+import { parseAddress } from "./address.ts";
+import { addressClass } from "./address-class.ts";
 import { type AllowList, parseAllowList } from "./allow-list.ts";
 import { readUserUrl, type UrlVerdict } from "./user-url.ts";
 

@@ -20,7 +20,13 @@ function read(answer: unknown, strict = true) {
 const said = { type: "text", text: "hi" };
 const thought = { type: "thinking", thinking: "hm", signature: "c2ln" };
 const call = { type: "tool_use", id: "toolu_1", name: "f", input: { a: 1 } };
-const answer = { id: "msg_1", model: "claude-x", content: [thought, said, call], stop_reason: "tool_use", usage: { input_tokens: 3, output_tokens: 4 } };
+const answer = {
+  id: "msg_1",
+  model: "claude-x",
+  content: [thought, said, call],
+  stop_reason: "tool_use",
+  usage: { input_tokens: 3, output_tokens: 4 },
+};
 
 test("a strict answer holds OpenAI's fields only", () => {
   const reply = read(answer);
@@ -90,7 +96,10 @@ describe("what is no answer", () => {
 
 describe("errors", () => {
   const bodies: [string, JsonObject][] = [
-    ['{"type":"error","error":{"type":"rate_limit_error","message":"slow"}}', { message: "anthropic error: slow", type: "rate_limit_error", code: "rate_limit_error" }],
+    [
+      '{"type":"error","error":{"type":"rate_limit_error","message":"slow"}}',
+      { message: "anthropic error: slow", type: "rate_limit_error", code: "rate_limit_error" },
+    ],
     ['{"error":{"message":"x"}}', { message: "anthropic error: x", type: "rate_limit_error", code: null }],
     ['{"message":"x"}', { message: "anthropic error: x", type: "rate_limit_error" }],
     ['{"error":"x"}', { message: "anthropic error: x" }],
@@ -103,9 +112,15 @@ describe("errors", () => {
 
   test("no bytes make it throw, and no text is passed on without bound", () => {
     fc.assert(
-      fc.property(fc.oneof(fc.uint8Array(), fc.json().map((text) => Buffer.from(text))), (bytes) => {
-        expect(anthropic.readError(500, Buffer.from(bytes), {}).status).toBe(500);
-      }),
+      fc.property(
+        fc.oneof(
+          fc.uint8Array(),
+          fc.json().map((text) => Buffer.from(text)),
+        ),
+        (bytes) => {
+          expect(anthropic.readError(500, Buffer.from(bytes), {}).status).toBe(500);
+        },
+      ),
     );
     expect(anthropic.readError(500, Buffer.from("x".repeat(100_000)), {}).message.length).toBeLessThan(1000);
   });

@@ -22,10 +22,16 @@ function casesOf(): Case[] {
   return ["chat", "chat-stream"].flatMap((surface) => {
     const base = `${root}/anthropic/${surface}`;
     if (!existsSync(base)) return [];
-    const requests = readdirSync(base).map((name) => ({ name, ...(JSON.parse(readFileSync(`${base}/${name}/request.json`, "utf8")) as Json) }) as Json);
+    const requests = readdirSync(base).map(
+      (name) => ({ name, ...(JSON.parse(readFileSync(`${base}/${name}/request.json`, "utf8")) as Json) }) as Json,
+    );
     return requests
       .filter((request) => isObject(request["body"]))
-      .map((request) => ({ name: request["name"] as string, body: request["body"] as Json, betas: request["headers"]["anthropic-beta"] as string | undefined }));
+      .map((request) => ({
+        name: request["name"] as string,
+        body: request["body"] as Json,
+        betas: request["headers"]["anthropic-beta"] as string | undefined,
+      }));
   });
 }
 
@@ -56,7 +62,11 @@ function messagesOf(message: Json): Json[] {
   const others = blocks.filter((block) => block["type"] !== "tool_result");
   return [
     ...results.map(({ tool_use_id, content, is_error, cache_control }) => ({
-      ...{ role: "tool", tool_call_id: tool_use_id, content: typeof content === "string" ? content : (content as Json[] | undefined)?.map(partOf) },
+      ...{
+        role: "tool",
+        tool_call_id: tool_use_id,
+        content: typeof content === "string" ? content : (content as Json[] | undefined)?.map(partOf),
+      },
       ...(is_error === undefined ? {} : { is_error }),
       ...(cache_control === undefined ? {} : { cache_control }),
     })),
@@ -66,7 +76,8 @@ function messagesOf(message: Json): Json[] {
 
 function partOf(block: Json): Json {
   const { type, source, ...rest } = block;
-  if (type === "image" && source.type === "base64") return { type: "image_url", image_url: { url: `data:${source.media_type};base64,${source.data}` }, ...rest };
+  if (type === "image" && source.type === "base64")
+    return { type: "image_url", image_url: { url: `data:${source.media_type};base64,${source.data}` }, ...rest };
   if (type === "image" && source.type === "url") return { type: "image_url", image_url: { url: source.url }, ...rest };
   if (type === "document" && source.type === "text") {
     const { title, ...marks } = rest;
@@ -97,7 +108,9 @@ function meaning(body: Json): Json {
     ...rest,
     messages: (messages as Json[]).map(({ role, content }) => ({
       role,
-      content: (blocks(content) as Json[]).map((block) => (block["type"] === "tool_result" ? { ...block, content: blocks(block["content"]) } : block)),
+      content: (blocks(content) as Json[]).map((block) =>
+        block["type"] === "tool_result" ? { ...block, content: blocks(block["content"]) } : block,
+      ),
     })),
   };
   if (system !== undefined) meant["system"] = blocks(system);

@@ -69,7 +69,11 @@ describe("fields", () => {
     ["own fields", { mcp_servers: [{ name: "m" }], container: "c" }, { mcp_servers: [{ name: "m" }], container: "c" }],
     ["context management", { context_management: { edits: [] } }, { context_management: { edits: [] } }],
     ["a field newer than this code", { brand_new: 1 }, { brand_new: 1 }],
-    ["thinking", { thinking: { type: "enabled", budget_tokens: 1024 } }, { thinking: { type: "enabled", budget_tokens: 1024 }, max_tokens: 5120 }],
+    [
+      "thinking",
+      { thinking: { type: "enabled", budget_tokens: 1024 } },
+      { thinking: { type: "enabled", budget_tokens: 1024 }, max_tokens: 5120 },
+    ],
     ["own output_config", { output_config: { effort: "max" } }, { output_config: { effort: "max" } }],
   ];
   test.each(cases)("%s", (_name, fields, expected) => {
@@ -79,7 +83,14 @@ describe("fields", () => {
   test("OpenAI's own fields and nulls are dropped", () => {
     const body = bodyOf({
       ...{ n: 2, seed: 1, logprobs: true, top_logprobs: 3, logit_bias: { a: 1 }, presence_penalty: 1, frequency_penalty: 1 },
-      ...{ stream_options: { include_usage: true }, store: true, metadata: { a: "b" }, service_tier: "flex", stop: null, temperature: null },
+      ...{
+        stream_options: { include_usage: true },
+        store: true,
+        metadata: { a: "b" },
+        service_tier: "flex",
+        stop: null,
+        temperature: null,
+      },
       ...{ parallel_tool_calls: false, prediction: {}, modalities: ["text"], tool_choice: "auto", user: null, foo: null },
     });
     expect(Object.keys(body).sort()).toEqual(["max_tokens", "messages", "model"]);
@@ -202,7 +213,13 @@ describe("turns", () => {
       { role: "assistant", content: "so", content_blocks: blocks, tool_calls: [call] },
       { role: "assistant", content: "ignored", content_blocks: [text("kept")] },
     ) as JsonObject[];
-    expect(turns[1]?.["content"]).toEqual([thought, redacted, text("so"), { type: "tool_use", id: "toolu_1", name: "f", input: {} }, text("kept")]);
+    expect(turns[1]?.["content"]).toEqual([
+      thought,
+      redacted,
+      text("so"),
+      { type: "tool_use", id: "toolu_1", name: "f", input: {} },
+      text("kept"),
+    ]);
   });
 });
 
@@ -222,7 +239,12 @@ describe("content", () => {
     [
       "PDF as data URL",
       { type: "file", file: { filename: "a.pdf", file_data: "data:application/pdf;base64,AAAA" }, citations: { enabled: true } },
-      { type: "document", source: { type: "base64", media_type: "application/pdf", data: "AAAA" }, title: "a.pdf", citations: { enabled: true } },
+      {
+        type: "document",
+        source: { type: "base64", media_type: "application/pdf", data: "AAAA" },
+        title: "a.pdf",
+        citations: { enabled: true },
+      },
     ],
     [
       "text file",
@@ -336,10 +358,20 @@ describe("reasoning effort", () => {
   const forced = { tools: [{ type: "function", function: { name: "f" } }], tool_choice: "required" };
   const cases: [string, string, JsonObject, JsonObject][] = [
     ["a budget", "claude-haiku-4-5", { reasoning_effort: "low" }, { thinking: { type: "enabled", budget_tokens: 2048 }, max_tokens: 6144 }],
-    ["a budget below the limit", "claude-sonnet-4-20250514", { reasoning_effort: "high", max_tokens: 3000 }, { thinking: { type: "enabled", budget_tokens: 2999 } }],
+    [
+      "a budget below the limit",
+      "claude-sonnet-4-20250514",
+      { reasoning_effort: "high", max_tokens: 3000 },
+      { thinking: { type: "enabled", budget_tokens: 2999 } },
+    ],
     ["no room", "claude-3-7-sonnet-20250219", { reasoning_effort: "high", max_tokens: 1000 }, { thinking: undefined, max_tokens: 1000 }],
     ["none", "claude-haiku-4-5", { reasoning_effort: "none" }, { thinking: undefined }],
-    ["a model that does not think", "claude-3-5-sonnet-20240620", { reasoning_effort: "high" }, { thinking: undefined, output_config: undefined }],
+    [
+      "a model that does not think",
+      "claude-3-5-sonnet-20240620",
+      { reasoning_effort: "high" },
+      { thinking: undefined, output_config: undefined },
+    ],
     ["adaptive", "claude-opus-4-6", { reasoning_effort: "xhigh" }, { thinking: { type: "adaptive" }, output_config: { effort: "max" } }],
     ["adaptive, later", "claude-opus-5", { reasoning_effort: "xhigh" }, { output_config: { effort: "xhigh" } }],
     ["adaptive, minimal", "claude-sonnet-5", { reasoning_effort: "minimal" }, { output_config: { effort: "low" } }],
@@ -364,7 +396,9 @@ describe("reasoning effort", () => {
     expect(bodyOf({ ...fields, messages: loop([]) })["thinking"]).toBeUndefined();
     const thought = { type: "thinking", thinking: "t", signature: "s" };
     expect(bodyOf({ ...fields, messages: loop([thought]) })["thinking"]).toBeDefined();
-    expect(bodyOf({ ...fields, messages: [...loop([]), { role: "assistant", content: "done" }, { role: "user", content: "y" }] })["thinking"]).toBeDefined();
+    expect(
+      bodyOf({ ...fields, messages: [...loop([]), { role: "assistant", content: "done" }, { role: "user", content: "y" }] })["thinking"],
+    ).toBeDefined();
   });
 });
 
@@ -376,14 +410,26 @@ const call = fc.record({
 const content = fc.oneof(
   fc.constantFrom("", " ", "hello ", "a\n"),
   fc.constant(null),
-  fc.array(fc.oneof(fc.record({ type: fc.constant("text"), text: fc.string({ maxLength: 5 }) }), fc.constant({ type: "image_url", image_url: { url: "https://x.example/a" } })), {
-    maxLength: 3,
-  }),
+  fc.array(
+    fc.oneof(
+      fc.record({ type: fc.constant("text"), text: fc.string({ maxLength: 5 }) }),
+      fc.constant({ type: "image_url", image_url: { url: "https://x.example/a" } }),
+    ),
+    {
+      maxLength: 3,
+    },
+  ),
 );
 const message = fc.oneof(
   fc.record({ role: fc.constantFrom("system", "developer", "user"), content }),
-  fc.record({ role: fc.constant("assistant"), content, tool_calls: fc.array(call, { maxLength: 3 }) }, { requiredKeys: ["role", "content"] }),
-  fc.record({ role: fc.constantFrom("tool", "function"), tool_call_id: fc.constantFrom("call_1", "call_2"), content }, { requiredKeys: ["role", "content"] }),
+  fc.record(
+    { role: fc.constant("assistant"), content, tool_calls: fc.array(call, { maxLength: 3 }) },
+    { requiredKeys: ["role", "content"] },
+  ),
+  fc.record(
+    { role: fc.constantFrom("tool", "function"), tool_call_id: fc.constantFrom("call_1", "call_2"), content },
+    { requiredKeys: ["role", "content"] },
+  ),
 );
 
 test("any messages give turns that the API takes: user first, roles alternating, nothing empty, results first", () => {

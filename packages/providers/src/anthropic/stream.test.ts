@@ -35,7 +35,11 @@ const stop = { type: "message_stop" };
 const blockStart = (index: number, block: JsonObject) => ({ type: "content_block_start", index, content_block: block });
 const piece = (index: number, delta: JsonObject) => ({ type: "content_block_delta", index, delta });
 const blockStop = (index: number) => ({ type: "content_block_stop", index });
-const ended = (reason: string, usage: JsonObject = { output_tokens: 9 }) => ({ type: "message_delta", delta: { stop_reason: reason }, usage });
+const ended = (reason: string, usage: JsonObject = { output_tokens: 9 }) => ({
+  type: "message_delta",
+  delta: { stop_reason: reason },
+  usage,
+});
 const tool = (index: number, id: string, name: string, input: JsonObject = {}) => blockStart(index, { type: "tool_use", id, name, input });
 const args = (index: number, text: string) => piece(index, { type: "input_json_delta", partial_json: text });
 
@@ -225,18 +229,35 @@ test("without message_stop the answer is not whole", () => {
 });
 
 const block = fc.oneof(
-  fc.record({ type: fc.constantFrom("text", "thinking", "tool_use", "server_tool_use", "redacted_thinking"), text: fc.jsonValue(), input: fc.jsonValue() }),
+  fc.record({
+    type: fc.constantFrom("text", "thinking", "tool_use", "server_tool_use", "redacted_thinking"),
+    text: fc.jsonValue(),
+    input: fc.jsonValue(),
+  }),
   fc.jsonValue(),
 );
 const anyEvent = fc.oneof(
   fc.jsonValue(),
   fc.record({
-    type: fc.constantFrom("message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "message_stop", "error", "ping"),
+    type: fc.constantFrom(
+      "message_start",
+      "content_block_start",
+      "content_block_delta",
+      "content_block_stop",
+      "message_delta",
+      "message_stop",
+      "error",
+      "ping",
+    ),
     index: fc.oneof(fc.nat(2), fc.jsonValue()),
     message: fc.jsonValue(),
     content_block: block,
     delta: fc.oneof(
-      fc.record({ type: fc.constantFrom("text_delta", "input_json_delta", "citations_delta", "signature_delta"), text: fc.jsonValue(), partial_json: fc.string() }),
+      fc.record({
+        type: fc.constantFrom("text_delta", "input_json_delta", "citations_delta", "signature_delta"),
+        text: fc.jsonValue(),
+        partial_json: fc.string(),
+      }),
       fc.jsonValue(),
     ),
     usage: fc.jsonValue(),

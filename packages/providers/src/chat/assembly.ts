@@ -23,10 +23,12 @@ export function createAssembly(): Assembly {
   const choices = new Map<number, ChoiceParts>();
 
   function add(chunk: ChatChunk): void {
-    for (const [key, value] of Object.entries(chunk)) {
+    const fields = chunk as unknown as JsonObject;
+    // for-in: no list of entries a chunk; JSON.parse gives plain objects.
+    for (const key in fields) {
       if (key === "object" || key === "choices" || key === "usage" || key === "__proto__") continue;
       const known = head[key];
-      if (known === undefined || known === "" || known === 0 || known === null) head[key] = value;
+      if (known === undefined || known === "" || known === 0 || known === null) head[key] = fields[key];
     }
     for (const choice of chunk.choices) addChoice(choices, choice);
   }
@@ -53,8 +55,10 @@ function addChoice(choices: Map<number, ChoiceParts>, choice: ChatChunkChoice): 
     parts.logprobs ??= {};
     mergeInto(parts.logprobs, choice.logprobs);
   }
-  for (const [key, value] of Object.entries(choice.delta)) {
-    if (key === "tool_calls" && Array.isArray(value)) for (const call of choice.delta.tool_calls ?? []) addToolCall(parts.toolCalls, call);
+  const delta = choice.delta as unknown as JsonObject;
+  for (const key in delta) {
+    const value = delta[key];
+    if (key === "tool_calls" && Array.isArray(value)) for (const call of value) addToolCall(parts.toolCalls, call as ChatToolCallDelta);
     else if (key === "content_blocks" && Array.isArray(value)) for (const block of value) addBlock(parts.blocks, block);
     else if (key !== "role" || typeof value !== "string") mergeField(parts.message, key, value);
     else if (value !== "") parts.message["role"] = value;
@@ -89,6 +93,8 @@ function addBlock(blocks: JsonObject[], piece: unknown): void {
 
 function finishedChoice(parts: ChoiceParts): JsonObject {
   const message = parts.message;
+  // A stream opens with an empty text; where only tools are called a unary answer has none.
+  if (parts.toolCalls.length > 0 && message["content"] === "") message["content"] = null;
   if (parts.toolCalls.length > 0) message["tool_calls"] = inOrder(parts.toolCalls).map(withoutIndex);
   if (parts.blocks.length > 0) {
     message["content_blocks"] = inOrder(parts.blocks).map((block) => ({ type: blockType(block), ...withoutIndex(block) }));

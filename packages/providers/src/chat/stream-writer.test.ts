@@ -14,6 +14,7 @@ function input(more: Partial<StreamInput> = {}): StreamInput {
     strict: true,
     settings: {},
     headers: {},
+    created: 1_700_000_000,
     wantDeltas: true,
     wantAssembled: true,
     ...more,
@@ -131,7 +132,7 @@ test("the assembled answer joins texts, tool calls by index, choices by index, a
   stream.chunk(chunk(choice({ tool_calls: [{ index: 0, id: "t0", type: "function", function: { name: "f", arguments: "{}" } }] })));
   stream.chunk(chunk(choice({ tool_calls: [{ index: 1, function: { arguments: "1}" } }] })));
   stream.chunk(chunk({ ...choice({ content: "!" }, "stop", 1), logprobs: { content: [{ token: "!" }] } }));
-  stream.chunk(chunk({ ...choice({ reasoning_content: "hm", ...{ annotations: [1] } }, "tool_calls"), logprobs: null }));
+  stream.chunk(chunk({ ...choice({ reasoning_content: "hm", annotations: [1] } as ChatDelta, "tool_calls"), logprobs: null }));
   stream.usage(usageOfOpenAi({ prompt_tokens: 3, completion_tokens: 2 }));
   expect(stream.assembled()).toEqual({
     id: "c1",
@@ -144,7 +145,7 @@ test("the assembled answer joins texts, tool calls by index, choices by index, a
         index: 0,
         message: {
           role: "assistant",
-          content: "",
+          content: null,
           refusal: null,
           reasoning_content: "hm",
           annotations: [1],

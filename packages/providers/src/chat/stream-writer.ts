@@ -89,7 +89,7 @@ export function createChatStream(input: StreamInput): ChatStream {
     if (state.done || state.failure !== null) return;
     state.done = true;
     if (input.clientUsage && state.usage !== null) {
-      state.text += `data: ${usageRaw === "" ? JSON.stringify(usageChunk(last, state.model, clientUsageObject())) : usageRaw}\n\n`;
+      state.text += `data: ${usageRaw === "" ? JSON.stringify(usageChunk(last, input, clientUsageObject())) : usageRaw}\n\n`;
     }
     state.text += "data: [DONE]\n\n";
   }
@@ -104,8 +104,9 @@ export function createChatStream(input: StreamInput): ChatStream {
   };
 }
 
-function usageChunk(last: ChatChunk | null, model: string, usage: JsonObject | null): ChatChunk {
-  return { id: last?.id ?? "", object: "chat.completion.chunk", created: last?.created ?? 0, model, choices: [], usage };
+function usageChunk(last: ChatChunk | null, input: StreamInput, usage: JsonObject | null): ChatChunk {
+  const { id, created, model } = last ?? { id: "", created: input.created, model: input.model };
+  return { id, object: "chat.completion.chunk", created, model, choices: [], usage };
 }
 
 /** Fields of a delta beyond the typed ones: some vendors spell reasoning text `reasoning`; the last two are OpenAI's own. */

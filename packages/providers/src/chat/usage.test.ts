@@ -1,5 +1,5 @@
 import { completionTokens, promptTokens } from "@unigate/core";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { completionTokensOf, openAiUsage, usageOfOpenAi } from "./usage.ts";
 

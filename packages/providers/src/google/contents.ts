@@ -80,10 +80,10 @@ function modelParts(message: JsonObject, names: Map<string, string>): JsonObject
     .filter(isObject)
     .map((call) => callPart(call, names));
   if (calls.length === 0 && isObject(message["function_call"])) calls.push(callPart({ function: message["function_call"] }, names));
-  // Google's surface puts the signature of the first call on the message when the call has no id.
+  // A signature on the message is that of its text, or, as older versions of Google's surface sent it, of its first call.
   const signed = signatureOn(message);
-  const holder = calls[0] ?? said.at(-1);
-  if (signed !== "" && holder !== undefined && holder["thoughtSignature"] === undefined) holder["thoughtSignature"] = signed;
+  const holder = calls[0] !== undefined && calls[0]["thoughtSignature"] === undefined ? calls[0] : said.at(-1);
+  if (signed !== "" && holder !== undefined) holder["thoughtSignature"] = signed;
   return [...said, ...calls];
 }
 

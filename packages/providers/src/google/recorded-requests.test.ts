@@ -22,7 +22,9 @@ function casesOf(): Case[] {
   return ["chat", "chat-stream"].flatMap((surface) => {
     const base = `${root}/gemini/${surface}`;
     if (!existsSync(base)) return [];
-    const requests = readdirSync(base).map((name) => ({ name, ...(JSON.parse(readFileSync(`${base}/${name}/request.json`, "utf8")) as Json) }) as Json);
+    const requests = readdirSync(base).map(
+      (name) => ({ name, ...(JSON.parse(readFileSync(`${base}/${name}/request.json`, "utf8")) as Json) }) as Json,
+    );
     return requests
       .filter((request) => isObject(request["body"]) && (request["path"] as string).includes("enerateContent"))
       .map((request) => ({ name: request["name"] as string, path: request["path"] as string, body: request["body"] as Json }));
@@ -44,7 +46,8 @@ function spokenAsOpenAi(body: Json): Json {
   const said: Json = { ...rest, messages: [] };
   for (const part of systemInstruction?.parts ?? []) said["messages"].push({ role: "system", content: part.text });
   for (const content of contents as Json[]) said["messages"].push(...messagesOf(content));
-  if (tools !== undefined) said["tools"] = (tools as Json[]).flatMap((tool) => (tool["functionDeclarations"] as Json[] | undefined)?.map(functionOf) ?? [tool]);
+  if (tools !== undefined)
+    said["tools"] = (tools as Json[]).flatMap((tool) => (tool["functionDeclarations"] as Json[] | undefined)?.map(functionOf) ?? [tool]);
   const { functionCallingConfig, ...own } = (toolConfig ?? {}) as Json;
   if (functionCallingConfig !== undefined) said["tool_choice"] = choiceOf(functionCallingConfig as Json);
   if (Object.keys(own).length > 0) said["tool_config"] = own;
@@ -67,7 +70,11 @@ function messagesOf(content: Json): Json[] {
   if (content["role"] === "model") {
     const calls = parts.filter((part) => part["functionCall"] !== undefined);
     const tool_calls = calls.map(({ functionCall, thoughtSignature }) => ({
-      ...{ id: functionCall.id ?? "", type: "function", function: { name: functionCall.name, arguments: JSON.stringify(functionCall.args) } },
+      ...{
+        id: functionCall.id ?? "",
+        type: "function",
+        function: { name: functionCall.name, arguments: JSON.stringify(functionCall.args) },
+      },
       ...(thoughtSignature === undefined ? {} : { extra_content: { google: { thought_signature: thoughtSignature } } }),
     }));
     const text = parts.filter((part) => part["text"] !== undefined).map((part) => ({ type: "text", text: part["text"] }));
@@ -89,7 +96,8 @@ function messagesOf(content: Json): Json[] {
 function partOf(part: Json): Json {
   if (part["text"] !== undefined) return { type: "text", text: part["text"] };
   const { inlineData, fileData } = part;
-  if (inlineData?.mimeType?.startsWith("image/")) return { type: "image_url", image_url: { url: `data:${inlineData.mimeType};base64,${inlineData.data}` } };
+  if (inlineData?.mimeType?.startsWith("image/"))
+    return { type: "image_url", image_url: { url: `data:${inlineData.mimeType};base64,${inlineData.data}` } };
   if (inlineData?.mimeType === "audio/mpeg") return { type: "input_audio", input_audio: { data: inlineData.data, format: "mp3" } };
   if (fileData?.fileUri !== undefined) return { type: "image_url", image_url: { url: fileData.fileUri } };
   return part;
@@ -105,7 +113,12 @@ function functionOf(declared: Json): Json {
 function lowerTypes(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(lowerTypes);
   if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, key === "type" && typeof inner === "string" ? inner.toLowerCase() : lowerTypes(inner)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key,
+      key === "type" && typeof inner === "string" ? inner.toLowerCase() : lowerTypes(inner),
+    ]),
+  );
 }
 
 function choiceOf(config: Json): unknown {
@@ -127,7 +140,10 @@ function meaning(body: Json): Json {
   if (systemInstruction !== undefined) meant["systemInstruction"] = systemInstruction.parts;
   const { candidateCount, ...config } = (generationConfig ?? {}) as Json;
   if (Object.keys(config).length > 0) meant["generationConfig"] = config;
-  if (tools !== undefined) meant["tools"] = (tools as Json[]).map((tool) => (tool["functionDeclarations"] === undefined ? tool : (tool["functionDeclarations"] as Json[]).map(functionOf)));
+  if (tools !== undefined)
+    meant["tools"] = (tools as Json[]).map((tool) =>
+      tool["functionDeclarations"] === undefined ? tool : (tool["functionDeclarations"] as Json[]).map(functionOf),
+    );
   return meant;
 }
 

@@ -91,7 +91,12 @@ function callsOf(parts: readonly Json[]): Json[] {
     const call = part["functionCall"] as Json | undefined;
     if (call === undefined) continue;
     if (call["name"] !== undefined) {
-      calls.push({ id: call["id"] ?? expect.any(String), name: call["name"], input: call["args"] ?? {}, signature: part["thoughtSignature"] });
+      calls.push({
+        id: call["id"] ?? expect.any(String),
+        name: call["name"],
+        input: call["args"] ?? {},
+        signature: part["thoughtSignature"],
+      });
     }
     for (const piece of call["partialArgs"] ?? []) {
       const input = calls.at(-1)?.["input"] as Json;

@@ -23,9 +23,10 @@ export interface MockAnswer {
 const MAX_CHOICES = 128;
 const QUOTED = 400;
 
-/** The answer to a chat body: the same for the same body. */
+/** The answer to a chat body: the same for the same body, streamed or not. */
 export function answerOf(json: JsonObject, scenario: Scenario): MockAnswer {
-  const digest = createHash("sha256").update(JSON.stringify(json)).digest("hex");
+  const asked = JSON.stringify({ ...json, stream: undefined, stream_options: undefined });
+  const digest = createHash("sha256").update(asked).digest("hex");
   const choices: MockChoice[] = [];
   const count = typeof json["n"] === "number" ? Math.min(Math.max(1, Math.floor(json["n"])), MAX_CHOICES) : 1;
   for (let index = 0; index < count; index++) choices.push(choiceOf(json, scenario, digest, index));

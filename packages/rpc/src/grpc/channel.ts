@@ -1,3 +1,4 @@
+import type { Client } from "@grpc/grpc-js";
 import type { Call } from "@unigate/core";
 import type { CallInterceptor } from "../mesh-token.ts";
 import { maxMessageBytes, type RpcLimits } from "../message-size.ts";
@@ -8,7 +9,7 @@ import { streamAnswers } from "./client-stream.ts";
 import { answerToStream, unary } from "./client-unary.ts";
 import { grpcJs } from "./grpc-js.ts";
 import type { Link } from "./link.ts";
-import { channelOptions } from "./options.ts";
+import { channelOptions, requestStreamOptions } from "./options.ts";
 
 export interface ChannelOptions extends RpcLimits {
   /** "host:port", "dns:///host:port" or "unix:/path". A name with several addresses is used in turn, call by call. */
@@ -33,28 +34,44 @@ export interface RpcChannel {
 
 /** Opens a channel; it connects at the first call or `ready`. */
 export function openChannel(options: ChannelOptions): RpcChannel {
-  const { Client, Metadata } = grpcJs();
-  const client = new Client(options.address, channelCredentials(options.certificates), channelOptions(options));
-  const link: Link = {
-    address: options.address,
-    channel: client.getChannel(),
-    Headers: Metadata,
-    interceptor: options.interceptor,
-    maxBytes: maxMessageBytes(options),
-  };
+  const { Client } = grpcJs();
+  const credentials = channelCredentials(options.certificates);
+  const client = new Client(options.address, credentials, channelOptions(options));
+  const requestStreams = new Client(options.address, credentials, requestStreamOptions(options));
+  const links: Links = { plain: linkOver(client, options), requestStreams: linkOver(requestStreams, options) };
   return {
-    port: (definition) => portOver(link, definition),
+    port: (definition) => portOver(links, definition),
     ready: (ms) =>
       new Promise((resolve) => {
         client.waitForReady(Date.now() + ms, (error) => resolve(error === undefined));
       }),
-    close: () => client.close(),
+    close() {
+      client.close();
+      requestStreams.close();
+    },
   };
 }
 
-function portOver<D extends ServiceDefinition>(link: Link, definition: D): ServicePort<D> {
+interface Links {
+  readonly plain: Link;
+  readonly requestStreams: Link;
+}
+
+function linkOver(client: Client, options: ChannelOptions): Link {
+  return {
+    address: options.address,
+    channel: client.getChannel(),
+    Headers: grpcJs().Metadata,
+    interceptor: options.interceptor,
+    maxBytes: maxMessageBytes(options),
+  };
+}
+
+function portOver<D extends ServiceDefinition>(links: Links, definition: D): ServicePort<D> {
   const port: Record<string, unknown> = {};
-  for (const method of methodsOf(definition)) port[method.key] = remoteMethod(link, method);
+  for (const method of methodsOf(definition)) {
+    port[method.key] = remoteMethod(method.requestStream ? links.requestStreams : links.plain, method);
+  }
   return port as ServicePort<D>;
 }
 

@@ -4,6 +4,7 @@ import { decodeMessage, encodeMessage } from "../message-size.ts";
 import type { Method } from "../method.ts";
 import { type Feed, NO_FEED, PulledStream } from "../pulled-stream.ts";
 import { refusal } from "../refusal.ts";
+import { isEndMark } from "./end-mark.ts";
 import { cancelTransport, createTransport, failureOfStatus, headersOf, ignoreHeaders, type Link } from "./link.ts";
 import { RequestPump } from "./request-pump.ts";
 import { OK } from "./status.ts";
@@ -47,6 +48,10 @@ function start(link: Link, method: Method, request: unknown, call: Call, answers
     onReceiveMetadata: ignoreHeaders,
     onReceiveMessage(message: Buffer) {
       if (over) return;
+      if (pump !== null && isEndMark(message)) {
+        pump.answered();
+        return transport.startRead();
+      }
       try {
         answers.deliver(decodeMessage(method, method.response, message));
       } catch (error) {

@@ -26,7 +26,10 @@ export function answerToStream(link: Link, method: Method, requests: AsyncIterab
     const refused = refusal(call);
     if (refused !== null) return reject(refused);
     const transport = createTransport(link, method, call);
-    const end = startForAnswer(link, method, call, transport, resolve, reject, () => pump.stop());
+    const end = startForAnswer(link, method, call, transport, resolve, reject, {
+      onAnswer: () => pump.answered(),
+      onEnd: () => pump.stop(),
+    });
     const pump = new RequestPump(link, method, transport, (error) => {
       if (end()) reject(error);
       cancelTransport(transport);
@@ -35,7 +38,12 @@ export function answerToStream(link: Link, method: Method, requests: AsyncIterab
   });
 }
 
-/** Starts a call that is answered by one message; `onEnd` runs once it is over. Returns how to end it: false when it has. */
+interface AnswerEvents {
+  onAnswer(): void;
+  onEnd(): void;
+}
+
+/** Starts a call that is answered by one message. Returns how to end it: false when it has ended. */
 function startForAnswer(
   link: Link,
   method: Method,
@@ -43,7 +51,7 @@ function startForAnswer(
   transport: Transport,
   resolve: (message: unknown) => void,
   reject: (error: unknown) => void,
-  onEnd?: () => void,
+  events?: AnswerEvents,
 ): () => boolean {
   let over = false;
   let answer: Buffer | null = null;
@@ -57,7 +65,7 @@ function startForAnswer(
     if (over) return false;
     over = true;
     unlink();
-    onEnd?.();
+    events?.onEnd();
     return true;
   }
 
@@ -65,6 +73,7 @@ function startForAnswer(
     onReceiveMetadata: ignoreHeaders,
     onReceiveMessage(message: Buffer) {
       answer = message;
+      events?.onAnswer();
     },
     onReceiveStatus(status) {
       if (!end()) return;

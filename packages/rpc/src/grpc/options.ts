@@ -1,5 +1,6 @@
 import type { ChannelOptions } from "@grpc/grpc-js";
 import { maxMessageBytes, type RpcLimits } from "../message-size.ts";
+import { USER_AGENT } from "./end-mark.ts";
 
 const KEEPALIVE_MS = 30_000;
 const KEEPALIVE_TIMEOUT_MS = 10_000;
@@ -24,6 +25,7 @@ export function serverOptions(limits: RpcLimits, maxRequestMs: number = DEFAULT_
 export function channelOptions(limits: RpcLimits): ChannelOptions {
   return {
     ...commonOptions(limits),
+    "grpc.primary_user_agent": USER_AGENT,
     "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
     "grpc.service_config_disable_resolution": 1,
     "grpc.dns_min_time_between_resolutions_ms": BETWEEN_RESOLUTIONS_MS,
@@ -33,6 +35,14 @@ export function channelOptions(limits: RpcLimits): ChannelOptions {
     // The proxy variables of the environment are for providers; services talk to each other directly.
     "grpc.enable_http_proxy": 0,
   };
+}
+
+/**
+ * For calls with a stream of requests. They get a channel of their own since grpc-js would keep 1 MiB of each call to
+ * send again: it takes messages at once until that is full, which defeats backpressure, and empties it in quadratic time.
+ */
+export function requestStreamOptions(limits: RpcLimits): ChannelOptions {
+  return { ...channelOptions(limits), "grpc.per_rpc_retry_buffer_size": 0 };
 }
 
 function commonOptions(limits: RpcLimits): ChannelOptions {

@@ -1,12 +1,10 @@
 import { encodeMessage } from "../message-size.ts";
 import type { Method } from "../method.ts";
 import { askNext, letGo } from "../pulled-stream.ts";
+import { END_MARK } from "./end-mark.ts";
 import type { Link, Transport } from "./link.ts";
 
-/**
- * Sends a caller's requests. The next is asked for once grpc-js took the last: it holds 1 MiB of a call, for the case
- * that it must be sent again, and beyond that takes what fits into the peer's HTTP/2 window.
- */
+/** Sends a caller's requests: the next is asked for once HTTP/2 has taken the last, so not while the peer's window is full. */
 export class RequestPump {
   readonly #link: Link;
   readonly #method: Method;
@@ -37,6 +35,7 @@ export class RequestPump {
         if (this.#over) return;
       }
       this.#over = true;
+      this.#transport.sendMessageWithContext({}, END_MARK);
       this.#transport.halfClose();
     } catch (error) {
       if (this.#over) return;
@@ -51,6 +50,13 @@ export class RequestPump {
     this.#over = true;
     this.#taken?.();
     if (this.#iterator !== null) letGo(this.#iterator);
+  }
+
+  /** The call has its answers: the server is told that no more requests come. */
+  answered(): void {
+    if (this.#over) return;
+    this.stop();
+    this.#transport.halfClose();
   }
 
   #send(bytes: Buffer): Promise<void> {

@@ -8,6 +8,7 @@ import type { Handler, Method } from "../method.ts";
 import { askNext, letGo, PulledStream } from "../pulled-stream.ts";
 import { traceIdOf } from "../traceparent.ts";
 import { AnswerFlow } from "./answer-flow.ts";
+import { END_MARK, isEndMark, USER_AGENT } from "./end-mark.ts";
 import type { RunningCalls } from "./running-calls.ts";
 import { OK, statusOf } from "./status.ts";
 
@@ -41,8 +42,14 @@ export class ServerCall {
   #call: Call | null = null;
   #requests: PulledStream<unknown> | null = null;
   #answers: AsyncIterator<unknown> | null = null;
+  /** Whether the caller marks the end of its requests. */
+  #marks = false;
   #begun = false;
+  #requestsEnded = false;
+  /** The handler has come to its end, or is not listened to any more. */
   #over = false;
+  /** All was answered while the caller still sent; its end is waited for. */
+  #waiting = false;
 
   constructor(host: ServerHost, served: ServedMethod, transport: ServerInterceptingCallInterface) {
     this.#host = host;
@@ -57,14 +64,21 @@ export class ServerCall {
     const traceparent = textOf(metadata, "traceparent") ?? "";
     this.#call = { traceId: traceIdOf(traceparent), traceparent, deadline: Number(this.#transport.getDeadline()), cancel: this.#cancel };
     if (!method.requestStream) return this.#transport.startRead();
+    this.#marks = textOf(metadata, "user-agent")?.startsWith(USER_AGENT) ?? false;
     const requests = new PulledStream<unknown>(() => ({ pull: () => this.#transport.startRead(), stop() {} }));
     this.#requests = requests;
     this.#run(requests, this.#call);
   }
 
   onReceiveMessage(bytes: Buffer): void {
+    if (this.#waiting) return this.#transport.startRead();
     if (this.#over || this.#call === null) return;
     const { method } = this.#served;
+    if (this.#marks && isEndMark(bytes)) {
+      this.#requestsEnded = true;
+      this.#requests?.finish();
+      return this.#transport.startRead();
+    }
     let message: unknown;
     try {
       message = decodeMessage(method, method.request, bytes);
@@ -79,23 +93,24 @@ export class ServerCall {
   }
 
   onReceiveHalfClose(): void {
+    if (this.#waiting) return this.#transport.sendStatus(SUCCESS);
     if (this.#over) return;
     if (this.#requests === null) {
       if (!this.#begun) this.#fail(new RpcError("INVALID_ARGUMENT", `${this.#served.method.label}: there was no request.`));
       return;
     }
-    // A stream that was reset can look like one that ended. Asking to read once more makes grpc-js notice; onCancel then
-    // runs in the next tick, before this.
-    this.#transport.startRead();
-    process.nextTick(() => this.#requests?.finish());
+    if (!this.#marks) {
+      this.#requestsEnded = true;
+      this.#requests.finish();
+    } else if (!this.#requestsEnded) {
+      this.#abandon(this.#goneReason(), CUT);
+    }
   }
 
   /** The caller went away, the deadline passed, or, after a normal end, all has been sent. */
   onCancel(): void {
     this.#host.running.delete(this);
-    if (this.#over) return;
-    const deadline = this.#call?.deadline ?? Number.POSITIVE_INFINITY;
-    this.#abandon(Date.now() >= deadline - DEADLINE_SLACK_MS ? "deadline" : "peer", null);
+    this.#abandon(this.#goneReason(), null);
   }
 
   /** Tells the handler that the process is about to end. It may still answer. */
@@ -134,7 +149,7 @@ export class ServerCall {
         }
         this.#end();
         this.#transport.sendMessage(bytes, nothing);
-        this.#transport.sendStatus(SUCCESS);
+        this.#succeed();
       },
       (error: unknown) => this.#handlerFailed(error),
     );
@@ -155,10 +170,21 @@ export class ServerCall {
         if (this.#over) return;
       }
       this.#end();
-      this.#transport.sendStatus(SUCCESS);
+      if (this.#marks && !this.#requestsEnded) this.#transport.sendMessage(END_MARK, nothing);
+      this.#succeed();
     } catch (error) {
       this.#handlerFailed(error);
     }
+  }
+
+  #succeed(): void {
+    this.#waiting = this.#marks && !this.#requestsEnded;
+    if (this.#waiting) this.#transport.startRead();
+    else this.#transport.sendStatus(SUCCESS);
+  }
+
+  #goneReason(): CancelReason {
+    return this.#call !== null && Date.now() >= this.#call.deadline - DEADLINE_SLACK_MS ? "deadline" : "peer";
   }
 
   #encode(message: unknown): Buffer {
@@ -196,6 +222,8 @@ export class ServerCall {
 
 /** What a handler sees that reads on after it has answered. */
 const CALL_OVER = new RpcError("CANCELLED", "The call is over.");
+
+const CUT = new RpcError("CANCELLED", "The stream of requests was cut off.");
 
 const SUCCESS = { code: OK, details: "OK" };
 

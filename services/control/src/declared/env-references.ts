@@ -10,7 +10,10 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
  * `value` with every ${NAME} in its texts replaced from the environment; "$${" stands for "${" itself. A variable that
  * is not set, or is empty, is a finding that names it.
  */
-export function resolveReferences(value: unknown, environment: Environment): { readonly value: unknown; readonly findings: readonly Finding[] } {
+export function resolveReferences(
+  value: unknown,
+  environment: Environment,
+): { readonly value: unknown; readonly findings: readonly Finding[] } {
   const findings: Finding[] = [];
   return { value: resolveNode(value, "", environment, findings), findings };
 }

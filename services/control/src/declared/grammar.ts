@@ -23,9 +23,7 @@ const rateLimits = z
 
 function providerField(name: string): z.ZodType {
   if (name === "deployments") {
-    return z
-      .array(z.strictObject({ deployment_id: text, alias: text, api_version: text, is_default: z.boolean().optional() }))
-      .optional();
+    return z.array(z.strictObject({ deployment_id: text, alias: text, api_version: text, is_default: z.boolean().optional() })).optional();
   }
   return name === "cloudb_service_account_json" ? z.union([anyObject, text]).optional() : text.optional();
 }
@@ -69,18 +67,18 @@ const key = z.strictObject({
   rate_limits: rateLimits,
   allowed_models: z.array(text).optional(),
   allowed_providers: z.array(text).optional(),
-  expires_at: z.union([z.iso.datetime({ offset: true }), z.iso.date(), z.int().min(1_000_000_000_000)], {
-    error: "expected a date such as 2030-01-31T00:00:00Z, or Unix milliseconds",
-  }).optional(),
+  expires_at: z
+    .union([z.iso.datetime({ offset: true }), z.iso.date(), z.int().min(1_000_000_000_000)], {
+      error: "expected a date such as 2030-01-31T00:00:00Z, or Unix milliseconds",
+    })
+    .optional(),
   ...tenant,
 });
 
 const guardrail = z.strictObject({
   id: slug,
   name: text.optional(),
-  checks: z
-    .array(z.strictObject({ id: text, parameters: anyObject.optional(), is_enabled: z.boolean().optional() }))
-    .min(1),
+  checks: z.array(z.strictObject({ id: text, parameters: anyObject.optional(), is_enabled: z.boolean().optional() })).min(1),
   actions: anyObject.optional(),
   ...tenant,
 });
@@ -93,9 +91,7 @@ export const declaredSchema = z.strictObject({
   configs: z.array(config).max(10_000).optional(),
   keys: z.array(key).max(10_000).optional(),
   guardrails: z.array(guardrail).max(10_000).optional(),
-  policies: z
-    .strictObject({ rate_limits: notYet("policies of rate limits"), usage_limits: notYet("policies of usage limits") })
-    .optional(),
+  policies: z.strictObject({ rate_limits: notYet("policies of rate limits"), usage_limits: notYet("policies of usage limits") }).optional(),
   prompts: notYet("saved prompts"),
 });
 

@@ -19,7 +19,8 @@ export async function readDeclared(path: string, environment: Environment): Prom
   const { file } = read;
   const problemsOf = (findings: readonly Finding[]): Problem[] =>
     findings.slice(0, MAX_PROBLEMS).map(({ path: place, message }) => ({ file: path, line: file.lineOf(place), path: place, message }));
-  if (!isObject(file.value)) return { ok: false, problems: problemsOf([{ path: "", message: 'expected a map that begins with "version: 1"' }]) };
+  if (!isObject(file.value))
+    return { ok: false, problems: problemsOf([{ path: "", message: 'expected a map that begins with "version: 1"' }]) };
 
   const resolved = resolveReferences(withOwnNames(file.value), environment);
   const result = declaredSchema.safeParse(resolved.value);

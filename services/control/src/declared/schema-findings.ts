@@ -10,7 +10,10 @@ export function schemaFindings(schema: z.ZodType, issues: readonly z.core.$ZodIs
     const known = fieldsAt(schema, issue.path);
     return issue.keys.map((name) => {
       const near = nearestName(name, known);
-      return { path: below(path, name), message: `unknown field; ${near === null ? `expected one of ${known.join(", ")}` : `did you mean "${near}"?`}` };
+      return {
+        path: below(path, name),
+        message: `unknown field; ${near === null ? `expected one of ${known.join(", ")}` : `did you mean "${near}"?`}`,
+      };
     });
   });
 }
@@ -19,15 +22,23 @@ function messageOf(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case "invalid_value":
       return `expected ${issue.values.length === 1 ? "" : "one of "}${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
-    case "invalid_type":
-      return issue.input === undefined && issue.message.endsWith("undefined") ? `expected ${kinds[issue.expected] ?? issue.expected}, but it is missing` : `expected ${kinds[issue.expected] ?? issue.expected}`;
+    case "invalid_type": {
+      const expected = `expected ${kinds[issue.expected] ?? issue.expected}`;
+      return issue.message.endsWith("received undefined") ? `${expected}, but it is missing` : expected;
+    }
+    // A message of the grammar's own says more than a number.
     case "too_small":
-      return issue.message.startsWith("Too small") ? `expected at least ${issue.minimum}${issue.origin === "array" ? " items" : ""}` : issue.message;
+      return issue.message.startsWith("Too small") ? `expected at least ${amount(issue.origin, issue.minimum)}` : issue.message;
     case "too_big":
-      return issue.message.startsWith("Too big") ? `expected at most ${issue.maximum}${issue.origin === "array" ? " items" : ""}` : issue.message;
+      return issue.message.startsWith("Too big") ? `expected at most ${amount(issue.origin, issue.maximum)}` : issue.message;
     default:
       return issue.message;
   }
+}
+
+function amount(origin: string, limit: number | bigint): string {
+  if (origin !== "array") return String(limit);
+  return `${limit} item${Number(limit) === 1 ? "" : "s"}`;
 }
 
 const kinds: Readonly<Record<string, string>> = {

@@ -8,7 +8,9 @@ export interface YamlFile {
   readonly lineOf: (path: string) => number;
 }
 
-export type YamlResult = { readonly ok: true; readonly file: YamlFile } | { readonly ok: false; readonly findings: readonly (Finding & { readonly line: number })[] };
+export type YamlResult =
+  | { readonly ok: true; readonly file: YamlFile }
+  | { readonly ok: false; readonly findings: readonly (Finding & { readonly line: number })[] };
 
 const MAX_BYTES = 4 * 1024 * 1024;
 
@@ -29,7 +31,9 @@ export function parseYaml(text: string): YamlResult {
   try {
     const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
     if (document.errors.length > 0) {
-      const findings = document.errors.slice(0, 10).map((error) => ({ path: "", line: lines.linePos(error.pos[0]).line, message: error.message }));
+      const findings = document.errors
+        .slice(0, 10)
+        .map((error) => ({ path: "", line: lines.linePos(error.pos[0]).line, message: error.message }));
       return { ok: false, findings };
     }
     const lineOf = (path: string) => {

@@ -62,8 +62,8 @@ export async function startEdgeService(host: Host): Promise<RunningService> {
       await sink.flush(Date.now() + FLUSH_MS);
     },
     async stop() {
-      resolver.stop();
-      sink.stop();
+      await resolver.stop();
+      await sink.close();
     },
   };
 }

@@ -9,14 +9,16 @@ export function startResolver(host: Host, control: ControlPort, service: string)
     `unigate_${service}_watch_blind`,
     "1 while no word comes from control, so that what is known may be out of date",
   );
+  let wasBlind = false;
   const resolver = createResolver({
     control,
     clock: systemClock,
     limits: { identityMaxStaleMs: host.settings.identityMaxStaleSeconds * 1_000 },
     onBlind(isBlind) {
       blind.set(isBlind ? 1 : 0);
-      if (isBlind) host.log.warn({ service }, "no word from control; going on with what is known");
-      else host.log.info({ service }, "control is watched");
+      if (isBlind) host.log.warn({ caller: service }, "no word from control; going on with what is known");
+      else if (wasBlind) host.log.info({ caller: service }, "control is watched again");
+      wasBlind = isBlind;
     },
   });
   resolver.start();

@@ -15,6 +15,7 @@ function input(text: string, more: Partial<BuildInput> = {}): BuildInput {
     strict: true,
     settings: {},
     headers: {},
+    created: 1_700_000_000,
     ...more,
   };
 }

@@ -12,6 +12,7 @@ const INPUT: BuildInput = {
   strict: true,
   settings: {},
   headers: {},
+  created: 1_700_000_000,
 };
 
 function answer(message: JsonObject, more: JsonObject = {}, choice: JsonObject = {}): string {

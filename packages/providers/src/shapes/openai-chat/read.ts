@@ -4,7 +4,7 @@ import type { BuildInput, SurfaceReply } from "../../define.ts";
 import { clientUsage, isUsage } from "./client-usage.ts";
 import { flattenParts } from "./content-parts.ts";
 import { inbandError } from "./errors.ts";
-import { finishReason } from "./finish.ts";
+import { completionId, finishReason } from "./finish.ts";
 import type { OpenAiChatOptions } from "./options.ts";
 import { completeToolCalls } from "./tool-calls.ts";
 
@@ -16,8 +16,10 @@ export function readAnswer(provider: string, body: Buffer, input: BuildInput, op
   const json = parse(provider, body);
   const choices = json["choices"];
   if (!Array.isArray(choices)) throw notAnAnswer(provider, json);
-  const id = typeof json["id"] === "string" ? json["id"] : "";
   let answer = json;
+  const id = typeof json["id"] === "string" ? json["id"] : completionId(provider, input);
+  if (id !== json["id"]) answer = { ...answer, id };
+  if (typeof json["created"] !== "number") answer = { ...answer, created: input.created };
 
   const repaired = choices.map((choice: unknown) => repairedChoice(choice, id, options));
   if (repaired.some((choice, at) => choice !== choices[at])) answer = { ...answer, choices: repaired };

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@unigate/core";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { StreamInput, StreamReader } from "../../define.ts";
 import type { OpenAiChatOptions } from "./options.ts";
@@ -15,6 +15,7 @@ function reader(more: Partial<StreamInput> = {}, options: OpenAiChatOptions = {}
     strict: true,
     settings: {},
     headers: {},
+    created: 1_700_000_000,
     wantDeltas: true,
     wantAssembled: true,
     ...more,

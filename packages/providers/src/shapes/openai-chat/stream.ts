@@ -6,7 +6,7 @@ import type { StreamInput, StreamReader } from "../../define.ts";
 import { clientUsage, isUsage } from "./client-usage.ts";
 import { flattenParts } from "./content-parts.ts";
 import { inbandError, unreadableEvent } from "./errors.ts";
-import { finishReason } from "./finish.ts";
+import { completionId, finishReason } from "./finish.ts";
 import type { OpenAiChatOptions } from "./options.ts";
 import { createToolIndexes, type ToolIndexes } from "./tool-calls.ts";
 
@@ -54,6 +54,11 @@ export function createOpenAiReader(provider: string, input: StreamInput, options
     let changed = data === undefined;
     if (changed) json["choices"] = choices;
     for (let at = 0; at < choices.length; at++) if (repairChoice(choices[at], json["id"])) changed = true;
+    if (json["id"] == null || json["created"] == null) {
+      json["id"] ??= completionId(provider, input);
+      json["created"] ??= input.created;
+      changed = true;
+    }
     const object = json["object"];
     if (object !== "chat.completion.chunk" && object !== "") {
       json["object"] = "chat.completion.chunk";

@@ -1,0 +1,94 @@
+import type { Clock } from "@unigate/core";
+import type { Logger } from "@unigate/runtime";
+import type { Sealer } from "@unigate/secrets";
+import { changesBetween } from "./changes.ts";
+import type { CheckConfig } from "./configs.ts";
+import type { Environment } from "./declared/env-references.ts";
+import { DeclaredError, problemText } from "./declared/problem.ts";
+import { markOf, pollFile } from "./file-poll.ts";
+import { type FirstKeys, openKeyFile } from "./key-file.ts";
+import { keyDraft } from "./keys.ts";
+import { loadDeclared } from "./load.ts";
+import type { CatalogueProvider } from "./providers.ts";
+import { makeSnapshot, type Snapshot } from "./snapshot.ts";
+import { createWatchHub, type WatchHub, type WatchLimits } from "./watch-hub.ts";
+
+export interface ControlDeps {
+  /** unigate.yaml; null = nothing is declared. */
+  readonly configFile: string | null;
+  /** Where keys.json is. */
+  readonly dataDir: string;
+  /** The process's environment: ${NAME} references, keys of providers, UNIGATE_ADMIN_KEY. */
+  readonly environment: Environment;
+  readonly catalogue: readonly CatalogueProvider[];
+  readonly checkConfig: CheckConfig;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, "info" | "warn" | "error">;
+  /** How often the file is looked at, ms. Default 250. */
+  readonly pollMs?: number;
+  readonly watch?: Partial<WatchLimits>;
+}
+
+/** What control knows, kept up to date with its sources. */
+export interface ControlStore {
+  snapshot(): Snapshot;
+  readonly hub: WatchHub;
+  /** Keys made by this start, to be shown once. */
+  readonly firstKeys: FirstKeys;
+  /** Reads the declared file again. False when it has problems: they are logged, and what was known stays. */
+  reload(): Promise<boolean>;
+  /** Stops looking at the file and ends every watch. */
+  close(): void;
+}
+
+/** Loads all sources. Throws DeclaredError when the declared file cannot be used at the start: there is no good version yet. */
+export async function openControlStore(deps: ControlDeps): Promise<ControlStore> {
+  const { configFile, log, sealer } = deps;
+  // Before the file is read: an edit from here on is noticed.
+  const mark = configFile === null ? "" : await markOf(configFile);
+  const loaded = await loadDeclared(configFile, deps);
+  if (!loaded.ok) throw new DeclaredError(loaded.problems);
+  const adminKey = deps.environment["UNIGATE_ADMIN_KEY"];
+  if (adminKey !== undefined && adminKey !== "" && adminKey.length < MIN_ADMIN_KEY)
+    log.warn({ shorterThan: MIN_ADMIN_KEY }, "UNIGATE_ADMIN_KEY is short");
+  const { keys, firstKeys } = await openKeyFile(deps.dataDir, adminKey, deps.clock);
+  const storedKeys = keys.map(keyDraft);
+  const hub = createWatchHub(deps.watch);
+  let snapshot = makeSnapshot([...storedKeys, ...loaded.drafts], null, sealer);
+  let reloading: Promise<boolean> = Promise.resolve(true);
+
+  async function readAgain(): Promise<boolean> {
+    const result = await loadDeclared(configFile, deps);
+    if (!result.ok) {
+      log.error({ problems: result.problems.map(problemText) }, "declared resources have problems; the last good version stays");
+      return false;
+    }
+    const next = makeSnapshot([...storedKeys, ...result.drafts], snapshot, sealer);
+    const changes = changesBetween(snapshot, next);
+    snapshot = next;
+    hub.publish(changes);
+    log.info({ changes: changes.length }, "declared resources were read again");
+    return true;
+  }
+
+  /** One after the other, so that the last file wins. */
+  function reload(): Promise<boolean> {
+    reloading = reloading.then(readAgain);
+    return reloading;
+  }
+
+  const stop = configFile === null ? () => {} : pollFile(configFile, mark, deps.pollMs ?? 250, reload);
+  return {
+    snapshot: () => snapshot,
+    hub,
+    firstKeys,
+    reload,
+    close() {
+      stop();
+      hub.close();
+    },
+  };
+}
+
+const MIN_ADMIN_KEY = 16;
