@@ -162,7 +162,9 @@ export function addGoogle(said: Said, json: JsonObject): void {
     const call = object(part["functionCall"]);
     if (text(call["name"]) !== "")
       said.calls.push({ choice: 0, id: "", name: text(call["name"]), arguments: JSON.stringify(call["args"] ?? {}) });
+    for (const piece of objects(call["partialArgs"])) addGoogleArgument(said.calls.at(-1), piece);
   }
+  if (object(json["promptFeedback"])["blockReason"] !== undefined) said.finish = "content_filter";
   const reason = text(candidate?.["finishReason"]);
   if (reason !== "") said.finish = finishOf(reason, said.calls.length > 0);
 }

@@ -50,9 +50,11 @@ export function replay(surface: Surface, input: StreamInput, pieces: Iterable<Bu
   return reader;
 }
 
-/** A body cut after each byte. */
-export function* byteByByte(body: Buffer): Generator<Buffer> {
-  for (let at = 0; at < body.length; at++) yield body.subarray(at, at + 1);
+/** A body cut after each of its first `most` bytes. */
+export function* byteByByte(body: Buffer, most: number): Generator<Buffer> {
+  const single = Math.min(body.length, most);
+  for (let at = 0; at < single; at++) yield body.subarray(at, at + 1);
+  yield body.subarray(single);
 }
 
 /** A body cut at places that a seed draws: pieces of 1 to 200 bytes. */

@@ -1,4 +1,4 @@
-import type { MethodDefinition, ServiceDefinition } from "./types.ts";
+import type { ServiceDefinition } from "./types.ts";
 
 /** Turns messages of one type into bytes and back. */
 export interface Codec {
@@ -25,15 +25,15 @@ export type Handler = (request: unknown, call: unknown) => unknown;
 
 export function methodsOf(definition: ServiceDefinition): Method[] {
   return Object.entries(definition.methods).map(([key, entry]) => {
-    const method = entry as MethodDefinition;
+    const method = entry as GeneratedMethod;
     return {
       key,
       path: `/${definition.fullName}/${method.name}`,
       label: `${definition.name}.${method.name}`,
       requestStream: method.requestStream,
       responseStream: method.responseStream,
-      request: codecOf(method.requestType as unknown as GeneratedType),
-      response: codecOf(method.responseType as unknown as GeneratedType),
+      request: codecOf(method.requestType),
+      response: codecOf(method.responseType),
     };
   });
 }
@@ -42,6 +42,14 @@ export function methodsOf(definition: ServiceDefinition): Method[] {
 export function handlerOf(implementation: object, method: Method): Handler | null {
   const handler: unknown = (implementation as Record<string, unknown>)[method.key];
   return typeof handler === "function" ? (handler.bind(implementation) as Handler) : null;
+}
+
+interface GeneratedMethod {
+  readonly name: string;
+  readonly requestType: GeneratedType;
+  readonly requestStream: boolean;
+  readonly responseType: GeneratedType;
+  readonly responseStream: boolean;
 }
 
 interface GeneratedType {

@@ -10,7 +10,7 @@ export interface WireOptions extends LocalOptions, RpcLimits {}
 export interface WirePort<D extends ServiceDefinition> {
   readonly port: ServicePort<D>;
   /** @throws Error when a receiver changed bytes of a message that it had received, on either side. */
-  verify(): void;
+  readonly verify: () => void;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { Blame, type InvokeReply, type InvokeRequest } from "@unigate/contracts";
-import type { Call } from "@unigate/core";
+import { type Call, GatewayError } from "@unigate/core";
 import { type Exchange, retryAfterMs } from "@unigate/http";
 import { translatedHeaders } from "./answer-headers.ts";
 import type { ConnectorDeps } from "./deps.ts";
@@ -57,7 +57,8 @@ function read(prepared: Prepared, answer: Exchange, body: Buffer): InvokeReply {
       texts: [],
       sentBody: NOTHING,
     };
-  } catch {
+  } catch (error) {
+    if (error instanceof GatewayError) return replyOf(unreadable(error, prepared, answer));
     return replyOf(
       gatewayFailure("upstream_invalid", provider.id, {
         message: `Invalid response received from ${provider.id}.`,
@@ -67,6 +68,16 @@ function read(prepared: Prepared, answer: Exchange, body: Buffer): InvokeReply {
       }),
     );
   }
+}
+
+/** The provider's own words, when an answer turned out to be an error that came with a good status. */
+function unreadable(error: GatewayError, prepared: Prepared, answer: Exchange): FailedOutcome {
+  const facts = { status: error.status, message: error.message, type: error.type, param: error.param, code: error.code };
+  return providerFailure(facts, prepared.provider.id, {
+    headers: translatedHeaders(answer.headers),
+    retryAfterMs: null,
+    upstreamMs: answer.upstreamMs,
+  });
 }
 
 function replyOf(outcome: FailedOutcome): InvokeReply {

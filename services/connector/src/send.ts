@@ -70,7 +70,7 @@ async function sendLocal(answer: LocalAnswer, invoke: InvokeRequest, provider: s
 
 /** Whether what came back is no answer. */
 export function isFailed(answer: Exchange | FailedOutcome): answer is FailedOutcome {
-  return "head" in answer;
+  return !("kind" in answer);
 }
 
 /** An error of preparing as an outcome of this attempt; anything unexpected is thrown on. */

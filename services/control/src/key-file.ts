@@ -33,7 +33,7 @@ const stored = z.object({ version: z.literal(1), keys: z.array(storedKey) });
 type StoredKey = z.infer<typeof storedKey>;
 
 /** Id of the admin key, by which the edge asks for its hash (DESIGN 8.21). */
-export const ADMIN_KEY_ID = "admin";
+const ADMIN_KEY_ID = "admin";
 const ADMIN = { id: ADMIN_KEY_ID, name: "admin", type: "organisation-service", workspace_id: null, scopes: ["*"] } as const;
 
 /**

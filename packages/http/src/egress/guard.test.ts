@@ -1,5 +1,5 @@
 import { type LookupAddress, type LookupOptions } from "node:dns";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { LOCAL_EGRESS_ALLOW } from "./allow-list.ts";
 import { createEgressGuard, type EgressGuard, EgressRefusedError } from "./guard.ts";

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { FrameTooLargeError } from "./complete-lines.ts";
 import { createSseParser, encodeSse, sseComment } from "./sse.ts";

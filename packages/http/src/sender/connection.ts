@@ -125,6 +125,8 @@ export class Connection implements Carrier {
       settled = true;
       callback(error, null);
     });
+    // Before undici's own listener, as the one for errors.
+    socket.on("end", () => this.exchange?.onSocketEnd());
     socket.once(secure ? "secureConnect" : "connect", () => {
       settled = true;
       home.counters.connects += 1;

@@ -62,6 +62,8 @@ export class OpenExchange implements Exchange, Dispatcher.DispatchHandler {
   private delivered = false;
   /** Set while undici reads no further. */
   private stopped = false;
+  /** Set once the upstream sends no more. */
+  private flushing = false;
   private resumeReading: (() => void) | null = null;
 
   /** `settle` gets the head or the failure; `onFinish` is called once, when the exchange needs its connection no more. */
@@ -80,6 +82,19 @@ export class OpenExchange implements Exchange, Dispatcher.DispatchHandler {
   /** A connection is waited for from now on. */
   waitForConnection(): void {
     if (this.state === "unsent" && this.timer === null) this.startTimer(this.request.connectTimeoutMs);
+  }
+
+  /**
+   * The upstream sends no more, and undici has all it sent. Let it go on even when paused, before it hears of the end
+   * itself: with a paused parser its handling of the end ends the process (an assertion), or takes a whole body for cut.
+   * What is left is held, and bounded by what undici has already.
+   */
+  onSocketEnd(): void {
+    if (this.state !== "body") return;
+    this.flushing = true;
+    if (!this.stopped) return;
+    this.stopped = false;
+    this.resumeReading?.();
   }
 
   // What undici says ------------------------------------------------------------------------------------------------
@@ -114,9 +129,12 @@ export class OpenExchange implements Exchange, Dispatcher.DispatchHandler {
   }
 
   onData(chunk: Buffer): boolean {
-    if (this.consumer !== null && !this.paused && this.held === null) this.consumer.onData(chunk);
-    else this.hold(chunk);
-    this.stopped = this.state === "body" && (this.paused || this.heldBytes >= HELD_BYTES);
+    // undici gives an empty piece when it reads on after a pause.
+    if (chunk.length > 0) {
+      if (this.consumer !== null && !this.paused && this.held === null) this.consumer.onData(chunk);
+      else this.hold(chunk);
+    }
+    this.stopped = this.state === "body" && !this.flushing && (this.paused || this.heldBytes >= HELD_BYTES);
     return !this.stopped;
   }
 
@@ -131,7 +149,10 @@ export class OpenExchange implements Exchange, Dispatcher.DispatchHandler {
   onError(error: Error): void {
     // undici hands back what `onEnd` of the consumer threw: a fault, not an outcome of the exchange.
     if (this.state === "ended") queueMicrotask(() => rethrow(error));
-    else if (!this.resend()) this.fail(failureCode(error, this.state !== "unsent"), error);
+    else {
+      const code = failureCode(error, this.state !== "unsent");
+      if (code === "invalid_request" || !this.resend()) this.fail(code, error);
+    }
   }
 
   // What the caller says --------------------------------------------------------------------------------------------
@@ -186,12 +207,13 @@ export class OpenExchange implements Exchange, Dispatcher.DispatchHandler {
       this.held = null;
       this.paused = false;
     }
-    const open = this.state !== "ended";
+    const { state } = this;
     this.state = "failed";
     this.failure = failed(code, this.bytesSent, cause);
-    if (open) {
+    if (state !== "ended") {
       this.finish();
-      this.carrier?.discard();
+      if (state === "unsent" && code === "invalid_request") this.carrier?.release();
+      else this.carrier?.discard();
       if (this.options.body instanceof Readable) this.options.body.destroy();
     }
     if (this.settle === null) return this.pump();

@@ -1,3 +1,5 @@
+import { errors } from "undici";
+
 /**
  * - `refused_address`: the egress guard refused the URL or what its name resolves to.
  * - `unreachable`: no connection: refused, no such name, certificate not valid.
@@ -65,16 +67,20 @@ export function failureCode(error: unknown, connected: boolean): SendFailureCode
       return "invalid_request";
     case "UND_ERR_SOCKET":
     case "UND_ERR_RES_CONTENT_LENGTH_MISMATCH":
-    case "HPE_INVALID_EOF_STATE":
       return connected ? "reset" : "unreachable";
     default:
       if (!connected) return code === "ETIMEDOUT" ? "connect_timeout" : "unreachable";
-      return SOCKET_ERROR.test(code) ? "reset" : "unreadable";
+      return SOCKET_ERROR.test(code) || isCut(error) ? "reset" : "unreadable";
   }
 }
 
 /** An error of the operating system or of TLS; what is left are parser errors and errors thrown by a reader. */
 const SOCKET_ERROR = /^(?:E[A-Z0-9]+$|ERR_SSL|ERR_TLS)/;
+
+/** A chunked body of a connection that the answer closes ended before its last chunk: undici gives this one no code. */
+function isCut(error: unknown): boolean {
+  return error instanceof errors.HTTPParserError && error.message.includes("Invalid EOF state");
+}
 
 function codeOf(error: unknown): string {
   return typeof error === "object" && error !== null && "code" in error && typeof error.code === "string" ? error.code : "";

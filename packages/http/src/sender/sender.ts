@@ -46,7 +46,7 @@ export function createSender(settings: { readonly guard: EgressGuard; readonly l
     const table = isTrusted ? trusted : guarded;
     const known = table.get(url);
     if (known !== undefined) return known;
-    if (!URL.canParse(url) || new URL(url).origin !== url) return invalid("the URL is not one of http or https");
+    if (!/^https?:/.test(url) || !URL.canParse(url) || new URL(url).origin !== url) return invalid("its URL is not one of http or https");
     const verdict = isTrusted ? null : guard.checkUrl(url);
     if (verdict?.ok === false) return failed("refused_address", false, new Error(`The address is refused: ${verdict.reason}.`));
     return table.add(new Origin(url, limits, counters, isTrusted ? null : guard.lookup));

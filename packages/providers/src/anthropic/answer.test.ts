@@ -6,8 +6,15 @@ import anthropic from "./index.ts";
 
 function inputOf(strict: boolean): BuildInput {
   return {
-    ...{ json: {}, body: Buffer.from("{}"), model: "asked", stream: false, clientUsage: false, strict },
-    ...{ settings: {}, headers: {} },
+    json: {},
+    body: Buffer.from("{}"),
+    model: "asked",
+    stream: false,
+    clientUsage: false,
+    strict,
+    settings: {},
+    headers: {},
+    created: 1_700_000_000,
   };
 }
 
@@ -31,12 +38,17 @@ const answer = {
 test("a strict answer holds OpenAI's fields only", () => {
   const reply = read(answer);
   expect(reply.completion).toEqual({
-    ...{ id: "msg_1", object: "chat.completion", created: 0, model: "claude-x" },
+    id: "msg_1",
+    object: "chat.completion",
+    created: 1_700_000_000,
+    model: "claude-x",
     choices: [
       {
         index: 0,
         message: {
-          ...{ role: "assistant", content: "hi", refusal: null },
+          role: "assistant",
+          content: "hi",
+          refusal: null,
           tool_calls: [{ id: "toolu_1", type: "function", function: { name: "f", arguments: '{"a":1}' } }],
         },
         logprobs: null,

@@ -1,13 +1,13 @@
 import { bufferOfJson, GatewayError, isObject, type JsonObject, jsonOf } from "@unigate/core";
+import { listOf, objectOf, stringOf } from "../chat/json-value.ts";
 import { openAiUsage } from "../chat/usage.ts";
 import type { BuildInput, SurfaceReply } from "../define.ts";
 import { inbandError } from "./errors.ts";
 import { finishReasonOf } from "./finish-reason.ts";
-import { listOf, objectOf, stringOf } from "./json-value.ts";
 import { usageOf } from "./usage.ts";
 
 /**
- * A Messages answer as a chat completion. The API tells no time: `created` is 0. Outside strict mode `content_blocks`
+ * A Messages answer as a chat completion. Outside strict mode `content_blocks`
  * holds every block but the tool calls, as it came, to be sent back in tool loops. Throws `upstream_invalid` when the
  * body is no Messages answer; with the status that an error stands for when it is one that came with a good status.
  */
@@ -22,7 +22,7 @@ export function readMessages(body: Buffer, input: BuildInput, provider: string):
   const completion: JsonObject = {
     id: stringOf(answer["id"]),
     object: "chat.completion",
-    created: 0,
+    created: input.created,
     model,
     choices: [{ index: 0, message, logprobs: null, finish_reason: finishReason }],
     usage: openAiUsage(usage, input.strict),

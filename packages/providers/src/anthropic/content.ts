@@ -1,5 +1,5 @@
 import { GatewayError, type JsonObject } from "@unigate/core";
-import { type MessagePart, partsOf } from "./message-parts.ts";
+import { type MessagePart, partsOf } from "../chat/message-parts.ts";
 
 type MediaPart = Extract<MessagePart, { kind: "media" }>;
 

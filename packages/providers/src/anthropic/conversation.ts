@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "@unigate/core";
+import { listOf, objectOf, stringOf } from "../chat/json-value.ts";
 import { blocksOf } from "./content.ts";
-import { listOf, objectOf, stringOf } from "./json-value.ts";
 import { resultBlock, toolUseBlocks } from "./tool-blocks.ts";
 
 /** One turn as the Messages API takes it. */

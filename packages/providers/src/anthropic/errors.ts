@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, typeOfStatus } from "@unigate/core";
+import { objectIn, objectOf, stringOf } from "../chat/json-value.ts";
 import type { ProviderError } from "../define.ts";
 import { providerText, retryAfterOfText, unreadableText } from "../shapes/errors/text.ts";
-import { objectIn, objectOf, stringOf } from "./json-value.ts";
 
 /** A non-2xx answer. `provider` is the id in front of the message: other services speak this API too. Never throws. */
 export function readAnthropicError(status: number, body: Buffer, provider: string): ProviderError {

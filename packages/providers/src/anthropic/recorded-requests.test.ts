@@ -62,11 +62,9 @@ function messagesOf(message: Json): Json[] {
   const others = blocks.filter((block) => block["type"] !== "tool_result");
   return [
     ...results.map(({ tool_use_id, content, is_error, cache_control }) => ({
-      ...{
-        role: "tool",
-        tool_call_id: tool_use_id,
-        content: typeof content === "string" ? content : (content as Json[] | undefined)?.map(partOf),
-      },
+      role: "tool",
+      tool_call_id: tool_use_id,
+      content: typeof content === "string" ? content : (content as Json[] | undefined)?.map(partOf),
       ...(is_error === undefined ? {} : { is_error }),
       ...(cache_control === undefined ? {} : { cache_control }),
     })),
@@ -126,8 +124,14 @@ describe.skipIf(!present)("recorded requests of Anthropic", () => {
   test.each(casesOf())("$name", ({ body, betas }) => {
     const json = spokenAsOpenAi(body);
     const request = anthropic.surfaces.chat?.build({
-      ...{ json, body: Buffer.from(JSON.stringify(json)), model: body["model"] as string, stream: body["stream"] === true },
-      ...{ clientUsage: false, strict: true, settings: {}, headers: betas === undefined ? {} : { "anthropic-beta": betas } },
+      json,
+      body: Buffer.from(JSON.stringify(json)),
+      model: body["model"] as string,
+      stream: body["stream"] === true,
+      clientUsage: false,
+      strict: true,
+      settings: {},
+      headers: betas === undefined ? {} : { "anthropic-beta": betas },
     });
     expect(meaning(JSON.parse(String(request?.body)) as Json)).toEqual(meaning(body));
     expect(request?.headers["anthropic-beta"]).toBe(betas);

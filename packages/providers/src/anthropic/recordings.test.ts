@@ -43,8 +43,17 @@ function eventsOf(recorded: Case): Json[] {
 function inputFor(strict: boolean): StreamInput {
   const json: JsonObject = { model: "claude", messages: [] };
   return {
-    ...{ json, body: Buffer.from("{}"), model: "claude", stream: true, clientUsage: true, strict },
-    ...{ settings: {}, headers: {}, wantDeltas: true, wantAssembled: true },
+    json,
+    body: Buffer.from("{}"),
+    model: "claude",
+    stream: true,
+    clientUsage: true,
+    strict,
+    settings: {},
+    headers: {},
+    created: 1_700_000_000,
+    wantDeltas: true,
+    wantAssembled: true,
   };
 }
 
@@ -79,8 +88,13 @@ function messageOf(events: readonly Json[]): Json {
 }
 
 const FINISH: Json = {
-  ...{ end_turn: "stop", stop_sequence: "stop", pause_turn: "stop", max_tokens: "length" },
-  ...{ model_context_window_exceeded: "length", tool_use: "tool_calls", refusal: "content_filter" },
+  end_turn: "stop",
+  stop_sequence: "stop",
+  pause_turn: "stop",
+  max_tokens: "length",
+  model_context_window_exceeded: "length",
+  tool_use: "tool_calls",
+  refusal: "content_filter",
 };
 
 /** What the client must be told of a message. */
@@ -137,8 +151,8 @@ function clientView(text: string) {
       content += choice.delta.content ?? "";
       finish = choice.finish_reason ?? finish;
       for (const piece of choice.delta.tool_calls ?? []) {
-        calls[piece.index] ??= { id: piece.id, name: piece.function.name, text: "" };
-        (calls[piece.index] as Json)["text"] += piece.function.arguments ?? "";
+        const call = (calls[piece.index] ??= { id: piece.id, name: piece.function.name, text: "" });
+        call["text"] += piece.function.arguments ?? "";
       }
     }
   }

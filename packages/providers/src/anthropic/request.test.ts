@@ -9,8 +9,16 @@ const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwA
 function inputOf(json: JsonObject, more: Partial<BuildInput> = {}): BuildInput {
   const model = typeof json["model"] === "string" ? json["model"] : "claude-haiku-4-5";
   return {
-    ...{ json, body: Buffer.from(JSON.stringify(json)), model, stream: json["stream"] === true },
-    ...{ clientUsage: false, strict: true, settings: {}, headers: {}, ...more },
+    json,
+    body: Buffer.from(JSON.stringify(json)),
+    model,
+    stream: json["stream"] === true,
+    clientUsage: false,
+    strict: true,
+    settings: {},
+    headers: {},
+    created: 1_700_000_000,
+    ...more,
   };
 }
 
@@ -82,16 +90,25 @@ describe("fields", () => {
 
   test("OpenAI's own fields and nulls are dropped", () => {
     const body = bodyOf({
-      ...{ n: 2, seed: 1, logprobs: true, top_logprobs: 3, logit_bias: { a: 1 }, presence_penalty: 1, frequency_penalty: 1 },
-      ...{
-        stream_options: { include_usage: true },
-        store: true,
-        metadata: { a: "b" },
-        service_tier: "flex",
-        stop: null,
-        temperature: null,
-      },
-      ...{ parallel_tool_calls: false, prediction: {}, modalities: ["text"], tool_choice: "auto", user: null, foo: null },
+      n: 2,
+      seed: 1,
+      logprobs: true,
+      top_logprobs: 3,
+      logit_bias: { a: 1 },
+      presence_penalty: 1,
+      frequency_penalty: 1,
+      stream_options: { include_usage: true },
+      store: true,
+      metadata: { a: "b" },
+      service_tier: "flex",
+      stop: null,
+      temperature: null,
+      parallel_tool_calls: false,
+      prediction: {},
+      modalities: ["text"],
+      tool_choice: "auto",
+      user: null,
+      foo: null,
     });
     expect(Object.keys(body).sort()).toEqual(["max_tokens", "messages", "model"]);
   });

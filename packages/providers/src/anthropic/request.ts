@@ -1,8 +1,8 @@
 import { bufferOfJson, isObject, type JsonObject } from "@unigate/core";
+import { listOf, objectOf, stringOf } from "../chat/json-value.ts";
+import { OPENAI_FIELDS } from "../chat/openai-fields.ts";
 import type { BuildInput, UpstreamRequest } from "../define.ts";
 import { conversationOf, usedTools } from "./conversation.ts";
-import { listOf, objectOf, stringOf } from "./json-value.ts";
-import { OPENAI_FIELDS } from "./openai-fields.ts";
 import { outputSchema } from "./output-schema.ts";
 import { thinkingFields } from "./thinking.ts";
 import { toolFields } from "./tools.ts";
@@ -16,7 +16,7 @@ export function buildMessages(input: BuildInput): UpstreamRequest {
 }
 
 /** The Messages body of a chat request. */
-export function messagesBody(input: BuildInput): JsonObject {
+function messagesBody(input: BuildInput): JsonObject {
   const json = input.json;
   const { system, turns } = conversationOf(json["messages"]);
   const { tools, choice } = toolFields(json, usedTools(turns));

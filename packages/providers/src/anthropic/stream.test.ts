@@ -6,8 +6,18 @@ import anthropic from "./index.ts";
 
 function inputOf(more: Partial<StreamInput> = {}): StreamInput {
   return {
-    ...{ json: {}, body: Buffer.from("{}"), model: "claude", stream: true, clientUsage: false, strict: true },
-    ...{ settings: {}, headers: {}, wantDeltas: true, wantAssembled: true, ...more },
+    json: {},
+    body: Buffer.from("{}"),
+    model: "claude",
+    stream: true,
+    clientUsage: false,
+    strict: true,
+    settings: {},
+    headers: {},
+    created: 1_700_000_000,
+    wantDeltas: true,
+    wantAssembled: true,
+    ...more,
   };
 }
 
@@ -169,7 +179,10 @@ test("the provider's own tools are left out in strict mode, and told whole other
 
 test("usage: later counts lie over earlier ones, cache writes keep their lifetimes", () => {
   const first = {
-    ...{ input_tokens: 10, cache_read_input_tokens: 20, cache_creation_input_tokens: 7, output_tokens: 1 },
+    input_tokens: 10,
+    cache_read_input_tokens: 20,
+    cache_creation_input_tokens: 7,
+    output_tokens: 1,
     cache_creation: { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 4 },
   };
   const reader = run(

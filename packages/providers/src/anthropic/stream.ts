@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from "@unigate/core";
+import { objectIn, objectOf, stringOf } from "../chat/json-value.ts";
 import { createChatStream } from "../chat/stream-writer.ts";
 import type { ChatDelta } from "../chat/types.ts";
 import type { StreamInput, StreamReader } from "../define.ts";
@@ -6,7 +7,6 @@ import { unreadableEvent } from "../shapes/openai-chat/index.ts";
 import { refusalOf } from "./answer.ts";
 import { inbandError } from "./errors.ts";
 import { finishReasonOf } from "./finish-reason.ts";
-import { objectIn, objectOf, stringOf } from "./json-value.ts";
 import { createToolCallWriter, type OpenCall } from "./tool-call-writer.ts";
 import { mergeCounts, usageOf } from "./usage.ts";
 
@@ -38,7 +38,7 @@ export function streamMessages(input: StreamInput, provider: string): StreamRead
     stream.chunk({
       id,
       object: "chat.completion.chunk",
-      created: 0,
+      created: input.created,
       model,
       choices: [{ index: 0, delta, logprobs: null, finish_reason: finishReason }],
     });

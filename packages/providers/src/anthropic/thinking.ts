@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "@unigate/core";
+import { countOf, stringOf } from "../chat/json-value.ts";
 import type { Turn } from "./conversation.ts";
-import { countOf, stringOf } from "./json-value.ts";
 import { thinkingKindOf, versionOf } from "./model-name.ts";
 
 /** Output limit when the client gives none: every model takes it. */

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "@unigate/core";
+import { listOf, objectIn, objectOf, stringOf } from "../chat/json-value.ts";
 import { blocksOf } from "./content.ts";
-import { listOf, objectIn, objectOf, stringOf } from "./json-value.ts";
 
 /** The `tool_use` blocks of an assistant message, from `tool_calls` or the older `function_call`. */
 export function toolUseBlocks(message: JsonObject): JsonObject[] {

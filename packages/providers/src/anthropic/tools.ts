@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "@unigate/core";
-import { listOf, objectOf, stringOf } from "./json-value.ts";
+import { listOf, objectOf, stringOf } from "../chat/json-value.ts";
 
 /** `tools` and `tool_choice` of a request; null = the field is not sent. */
 export interface ToolFields {

@@ -1,5 +1,5 @@
 import { emptyUsage, type JsonObject, type Usage } from "@unigate/core";
-import { countOf, objectOf } from "./json-value.ts";
+import { countOf, objectOf } from "../chat/json-value.ts";
 
 /**
  * The counts of a Messages `usage` object. `input_tokens` leaves cached tokens out, so the buckets are disjoint as they

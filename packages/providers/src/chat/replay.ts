@@ -32,7 +32,7 @@ export function replayChat(completion: JsonObject, withUsage: boolean): string {
 function piecesOf(content: unknown): string[] {
   if (typeof content !== "string") return [];
   const pieces: string[] = [];
-  const characters = [...content];
+  const characters = Array.from(content);
   for (let at = 0; at < characters.length; at += PIECE) pieces.push(characters.slice(at, at + PIECE).join(""));
   return pieces;
 }

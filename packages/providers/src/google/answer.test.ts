@@ -6,8 +6,15 @@ import google from "./index.ts";
 
 function inputOf(strict: boolean): BuildInput {
   return {
-    ...{ json: {}, body: Buffer.from("{}"), model: "gemini-3-pro-preview", stream: false, clientUsage: false, strict },
-    ...{ settings: {}, headers: {} },
+    json: {},
+    body: Buffer.from("{}"),
+    model: "gemini-3-pro-preview",
+    stream: false,
+    clientUsage: false,
+    strict,
+    settings: {},
+    headers: {},
+    created: 1_700_000_000,
   };
 }
 
@@ -24,7 +31,9 @@ const parts = [
 ];
 const answer = {
   candidates: [{ content: { role: "model", parts }, finishReason: "STOP", index: 0, safetyRatings: [] }],
-  ...{ responseId: "resp_1", modelVersion: "gemini-x", createTime: "2026-04-02T17:03:50.399550Z" },
+  responseId: "resp_1",
+  modelVersion: "gemini-x",
+  createTime: "2026-04-02T17:03:50.399550Z",
   usageMetadata: {
     promptTokenCount: 10,
     cachedContentTokenCount: 4,
@@ -38,15 +47,22 @@ const answer = {
 test("a strict answer holds OpenAI's fields only, and the state that a tool loop needs", () => {
   const reply = read(answer);
   expect(reply.completion).toEqual({
-    ...{ id: "resp_1", object: "chat.completion", created: 1_775_149_430, model: "gemini-x" },
+    id: "resp_1",
+    object: "chat.completion",
+    created: 1_775_149_430,
+    model: "gemini-x",
     choices: [
       {
         index: 0,
         message: {
-          ...{ role: "assistant", content: "so", refusal: null },
+          role: "assistant",
+          content: "so",
+          refusal: null,
           tool_calls: [
             {
-              ...{ id: "call_resp_1_0", type: "function", function: { name: "f", arguments: '{"a":1}' } },
+              id: "call_resp_1_0",
+              type: "function",
+              function: { name: "f", arguments: '{"a":1}' },
               extra_content: { google: { thought_signature: "c2ln" } },
             },
           ],
@@ -56,7 +72,9 @@ test("a strict answer holds OpenAI's fields only, and the state that a tool loop
       },
     ],
     usage: {
-      ...{ prompt_tokens: 13, completion_tokens: 12, total_tokens: 25 },
+      prompt_tokens: 13,
+      completion_tokens: 12,
+      total_tokens: 25,
       prompt_tokens_details: { cached_tokens: 4 },
       completion_tokens_details: { reasoning_tokens: 7 },
     },
@@ -99,7 +117,9 @@ test("pictures come as content blocks outside strict mode", () => {
 
 test("tokens of sound and pictures are counted apart", () => {
   const usageMetadata = {
-    ...{ promptTokenCount: 100, cachedContentTokenCount: 30, candidatesTokenCount: 50 },
+    promptTokenCount: 100,
+    cachedContentTokenCount: 30,
+    candidatesTokenCount: 50,
     promptTokensDetails: [
       { modality: "TEXT", tokenCount: 40 },
       { modality: "AUDIO", tokenCount: 60 },

@@ -1,5 +1,6 @@
 import { bufferOfJson, GatewayError, type JsonObject, jsonOf } from "@unigate/core";
-import { listOf, objectOf, stringOf } from "../anthropic/json-value.ts";
+import { completionId } from "../chat/completion-id.ts";
+import { listOf, objectOf, stringOf } from "../chat/json-value.ts";
 import { openAiUsage } from "../chat/usage.ts";
 import type { BuildInput, SurfaceReply } from "../define.ts";
 import { createdOf, isAnswer, isBlocked } from "./blocked.ts";
@@ -13,12 +14,11 @@ import { toolCallOf } from "./tool-call.ts";
 import { usageOf } from "./usage.ts";
 
 /**
- * A generateContent answer as a chat completion. `created` is 0 where the answer tells no time. Throws
- * `upstream_invalid` when the body is no such answer.
+ * A generateContent answer as a chat completion. Throws `upstream_invalid` when the body is no such answer.
  */
 export function readGenerateContent(body: Buffer, input: BuildInput, provider: string): SurfaceReply {
   const answer = parsed(body, provider);
-  const id = stringOf(answer["responseId"]);
+  const id = stringOf(answer["responseId"]) || completionId(provider, input);
   const candidates = listOf(answer["candidates"]);
   const blocked = isBlocked(answer);
   const choices =
@@ -27,7 +27,7 @@ export function readGenerateContent(body: Buffer, input: BuildInput, provider: s
       : candidates.map((candidate, position) => choiceOf(objectOf(candidate), position, id, input.strict));
   const usage = usageOf(answer["usageMetadata"]);
   const model = stringOf(answer["modelVersion"]) || input.model;
-  const completion: JsonObject = { id, object: "chat.completion", created: createdOf(answer), model, choices };
+  const completion: JsonObject = { id, object: "chat.completion", created: createdOf(answer) || input.created, model, choices };
   if (usage !== null) completion["usage"] = openAiUsage(usage, input.strict);
   if (!input.strict && answer["promptFeedback"] != null) completion["promptFeedback"] = answer["promptFeedback"];
   return { body: bufferOfJson(completion), usage, model, finishReason: stringOf(objectOf(choices[0])["finish_reason"]) };

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "@unigate/core";
-import { objectOf } from "../anthropic/json-value.ts";
+import { objectOf } from "../chat/json-value.ts";
 
 /** Whether the answer says that the prompt was blocked: it then has no candidates. */
 export function isBlocked(answer: JsonObject): boolean {

@@ -1,11 +1,11 @@
 import { isObject, type JsonObject } from "@unigate/core";
-import { listOf, objectIn, objectOf, stringOf } from "../anthropic/json-value.ts";
-import { partsOf, textOf } from "../anthropic/message-parts.ts";
+import { listOf, objectIn, objectOf, stringOf } from "../chat/json-value.ts";
+import { partsOf, textOf } from "../chat/message-parts.ts";
 import { mediaPart } from "./media.ts";
 import { isThirdGeneration } from "./model-name.ts";
 import { signatureOn, signFirstCall } from "./signature.ts";
 
-export interface Content {
+interface Content {
   readonly role: "user" | "model";
   parts: JsonObject[];
 }

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, typeOfStatus } from "@unigate/core";
-import { listOf, objectOf, stringOf } from "../anthropic/json-value.ts";
+import { listOf, objectOf, stringOf } from "../chat/json-value.ts";
 import type { ProviderError } from "../define.ts";
 import { providerText, retryAfterOfText, unreadableText } from "../shapes/errors/text.ts";
 

@@ -2,7 +2,7 @@ import type { JsonObject } from "@unigate/core";
 import type { Piece } from "./pieces.ts";
 
 /** What a candidate tells beside its content. Clients see it outside strict mode, on the choice, under Google's names. */
-export const CHOICE_EXTRAS = ["groundingMetadata", "citationMetadata", "urlContextMetadata", "safetyRatings"] as const;
+const CHOICE_EXTRAS = ["groundingMetadata", "citationMetadata", "urlContextMetadata", "safetyRatings"] as const;
 
 /** The extras of a candidate. */
 export function extrasOf(candidate: JsonObject): JsonObject {

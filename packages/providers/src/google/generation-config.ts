@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "@unigate/core";
-import { countOf, listOf, objectOf, stringOf } from "../anthropic/json-value.ts";
+import { countOf, listOf, objectOf, stringOf } from "../chat/json-value.ts";
 import { thinkingConfig } from "./thinking.ts";
 import { plainSchema } from "./tools.ts";
 
@@ -66,6 +66,6 @@ function addFormat(config: JsonObject, format: JsonObject): void {
 }
 
 /** `safetySettings` -> `safety_settings`. */
-export function snakeCase(name: string): string {
+function snakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

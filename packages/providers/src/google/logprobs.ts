@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "@unigate/core";
-import { listOf, objectOf, stringOf } from "../anthropic/json-value.ts";
+import { listOf, objectOf, stringOf } from "../chat/json-value.ts";
 
 /** OpenAI's `logprobs` of a candidate's `logprobsResult`; null when there is none. */
 export function logprobsOf(result: unknown): JsonObject | null {

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@unigate/core";
-import type { MessagePart } from "../anthropic/message-parts.ts";
+import type { MessagePart } from "../chat/message-parts.ts";
 
 type MediaPart = Extract<MessagePart, { kind: "media" }>;
 

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "@unigate/core";
-import { listOf, stringOf } from "../anthropic/json-value.ts";
+import { listOf, stringOf } from "../chat/json-value.ts";
 
 /** Deepest place and longest list that streamed arguments may fill. */
 const MAX_STEPS = 64;

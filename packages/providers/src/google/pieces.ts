@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "@unigate/core";
-import { listOf, objectOf, stringOf } from "../anthropic/json-value.ts";
+import { listOf, objectOf, stringOf } from "../chat/json-value.ts";
 import { addPartialArgs } from "./partial-args.ts";
 
 /** What a part of a candidate says, for the client. */

@@ -42,7 +42,7 @@ const NAMES: [string, string][] = [
 
 /** A generateContent body in OpenAI's words; what is Google's alone goes as it is. */
 function spokenAsOpenAi(body: Json): Json {
-  const { contents, systemInstruction, tools, toolConfig, generationConfig, model, ...rest } = body;
+  const { contents, systemInstruction, tools, toolConfig, generationConfig, model: _, ...rest } = body;
   const said: Json = { ...rest, messages: [] };
   for (const part of systemInstruction?.parts ?? []) said["messages"].push({ role: "system", content: part.text });
   for (const content of contents as Json[]) said["messages"].push(...messagesOf(content));
@@ -70,11 +70,9 @@ function messagesOf(content: Json): Json[] {
   if (content["role"] === "model") {
     const calls = parts.filter((part) => part["functionCall"] !== undefined);
     const tool_calls = calls.map(({ functionCall, thoughtSignature }) => ({
-      ...{
-        id: functionCall.id ?? "",
-        type: "function",
-        function: { name: functionCall.name, arguments: JSON.stringify(functionCall.args) },
-      },
+      id: functionCall.id ?? "",
+      type: "function",
+      function: { name: functionCall.name, arguments: JSON.stringify(functionCall.args) },
       ...(thoughtSignature === undefined ? {} : { extra_content: { google: { thought_signature: thoughtSignature } } }),
     }));
     const text = parts.filter((part) => part["text"] !== undefined).map((part) => ({ type: "text", text: part["text"] }));
@@ -130,7 +128,7 @@ function choiceOf(config: Json): unknown {
 
 /** What a body means: neighbours of one role together, one spelling, empty configs and defaults left out. */
 function meaning(body: Json): Json {
-  const { model, contents, systemInstruction, generationConfig, tools, ...rest } = body;
+  const { model: _, contents, systemInstruction, generationConfig, tools, ...rest } = body;
   const turns: Json[] = [];
   for (const { role, parts } of contents as Json[]) {
     if (turns.at(-1)?.["role"] === role) turns.at(-1)?.["parts"].push(...(parts as Json[]));
@@ -138,7 +136,7 @@ function meaning(body: Json): Json {
   }
   const meant: Json = { ...rest, contents: turns };
   if (systemInstruction !== undefined) meant["systemInstruction"] = systemInstruction.parts;
-  const { candidateCount, ...config } = (generationConfig ?? {}) as Json;
+  const { candidateCount: __, ...config } = (generationConfig ?? {}) as Json;
   if (Object.keys(config).length > 0) meant["generationConfig"] = config;
   if (tools !== undefined)
     meant["tools"] = (tools as Json[]).map((tool) =>
@@ -153,8 +151,15 @@ describe.skipIf(!present)("recorded requests of Gemini", () => {
     const [model = "", verb] = path.slice("/v1beta/models/".length).split(":");
     const stream = verb === "streamGenerateContent";
     const request = google.surfaces.chat?.build({
-      ...{ json, body: Buffer.from(JSON.stringify(json)), model, stream },
-      ...{ clientUsage: false, strict: true, settings: {}, headers: {} },
+      json,
+      body: Buffer.from(JSON.stringify(json)),
+      model,
+      stream,
+      clientUsage: false,
+      strict: true,
+      settings: {},
+      headers: {},
+      created: 1_700_000_000,
     });
     expect(meaning(JSON.parse(String(request?.body)) as Json)).toEqual(meaning(body));
     expect(request?.path).toBe(path.slice("/v1beta".length) + (stream ? "?alt=sse" : ""));

@@ -52,8 +52,17 @@ function answersOf(events: readonly string[]): Json[] {
 function inputFor(strict: boolean): StreamInput {
   const body: JsonObject = { model: "gemini", messages: [] };
   return {
-    ...{ json: body, body: Buffer.from("{}"), model: "gemini", stream: true, clientUsage: true, strict },
-    ...{ settings: {}, headers: {}, wantDeltas: true, wantAssembled: true },
+    json: body,
+    body: Buffer.from("{}"),
+    model: "gemini",
+    stream: true,
+    clientUsage: true,
+    strict,
+    settings: {},
+    headers: {},
+    created: 1_700_000_000,
+    wantDeltas: true,
+    wantAssembled: true,
   };
 }
 
@@ -76,7 +85,9 @@ function expectationOf(answers: readonly Json[]) {
     calls,
     finish: calls.length > 0 && finish === "stop" ? "tool_calls" : finish,
     usage: counts && {
-      ...{ prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion },
+      prompt_tokens: prompt,
+      completion_tokens: completion,
+      total_tokens: prompt + completion,
       prompt_tokens_details: expect.objectContaining({ cached_tokens: counts["cachedContentTokenCount"] ?? 0 }),
       completion_tokens_details: expect.objectContaining({ reasoning_tokens: thoughts }),
     },
@@ -161,7 +172,7 @@ describe.skipIf(!present)("recorded answers of Gemini", () => {
     const completion = JSON.parse(strict.body.toString("utf8")) as Json;
     expect(toldBy(completion)).toEqual({ text: expected.text, calls: expected.calls, finish: expected.finish, usage: expected.usage });
     expect(completion["usage"].total_tokens).toBe(expected.told);
-    expect(completion["id"]).toBe(answer["responseId"] ?? "");
+    expect(completion["id"]).toBe(answer["responseId"] ?? "google-1700000000000");
     expect(strict.model).toBe(answer["modelVersion"]);
     const choice = completion["choices"][0] as Json;
     expect([...Object.keys(choice), ...Object.keys(choice["message"])].filter((key) => key !== "message" && !STRICT.has(key))).toEqual([]);
@@ -189,7 +200,7 @@ describe.skipIf(!present)("recorded streams of Gemini", () => {
       expect(seen.told).toMatchObject({ text: expected.text, calls: expected.calls, finish: expected.finish });
       expect(seen.told.calls).toHaveLength(expected.calls.length);
       if (expected.usage !== undefined) expect(seen.told.usage).toMatchObject(expected.usage);
-      const assembled = reader.assembled() as Json;
+      const assembled: Json = reader.assembled();
       expect(toldBy(assembled)).toEqual(seen.told);
       if (strict) expect([...seen.keys].filter((key) => !STRICT.has(key))).toEqual([]);
       else {

@@ -9,8 +9,16 @@ const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwA
 function build(json: JsonObject, more: Partial<BuildInput> = {}) {
   const model = typeof json["model"] === "string" ? json["model"] : "gemini-2.5-flash";
   const request = google.surfaces.chat?.build({
-    ...{ json, body: Buffer.from(JSON.stringify(json)), model, stream: json["stream"] === true },
-    ...{ clientUsage: false, strict: true, settings: {}, headers: {}, ...more },
+    json,
+    body: Buffer.from(JSON.stringify(json)),
+    model,
+    stream: json["stream"] === true,
+    clientUsage: false,
+    strict: true,
+    settings: {},
+    headers: {},
+    created: 1_700_000_000,
+    ...more,
   });
   if (request === undefined) throw new Error("no chat surface");
   return request;
@@ -85,8 +93,20 @@ describe("generation config", () => {
 
   test("OpenAI's own fields, nulls and defaults leave nothing behind", () => {
     const body = bodyOf({
-      ...{ n: 1, logit_bias: {}, user: "u", stream_options: {}, store: true, metadata: {}, parallel_tool_calls: true, logprobs: false },
-      ...{ top_logprobs: 0, stop: null, tool_choice: "auto", service_tier: "auto", foo: null, response_format: { type: "text" } },
+      n: 1,
+      logit_bias: {},
+      user: "u",
+      stream_options: {},
+      store: true,
+      metadata: {},
+      parallel_tool_calls: true,
+      logprobs: false,
+      top_logprobs: 0,
+      stop: null,
+      tool_choice: "auto",
+      service_tier: "auto",
+      foo: null,
+      response_format: { type: "text" },
     });
     expect(Object.keys(body)).toEqual(["contents"]);
   });
@@ -120,7 +140,10 @@ describe("Google's own fields", () => {
   test("pass, known ones in one spelling", () => {
     const safety = [{ category: "HARM_CATEGORY_HATE_SPEECH", threshold: "BLOCK_NONE" }];
     expect(bodyOf({ safety_settings: safety, cached_content: "cachedContents/1", labels: { a: "b" }, brandNew: 1 })).toMatchObject({
-      ...{ safetySettings: safety, cachedContent: "cachedContents/1", labels: { a: "b" }, brandNew: 1 },
+      safetySettings: safety,
+      cachedContent: "cachedContents/1",
+      labels: { a: "b" },
+      brandNew: 1,
     });
   });
 

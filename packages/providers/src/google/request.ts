@@ -1,6 +1,6 @@
 import { bufferOfJson, isObject, type JsonObject } from "@unigate/core";
-import { objectOf, stringOf } from "../anthropic/json-value.ts";
-import { OPENAI_FIELDS } from "../anthropic/openai-fields.ts";
+import { objectOf, stringOf } from "../chat/json-value.ts";
+import { OPENAI_FIELDS } from "../chat/openai-fields.ts";
 import type { BuildInput, UpstreamRequest } from "../define.ts";
 import { contentsOf } from "./contents.ts";
 import { generationConfig, OWN_SETTINGS } from "./generation-config.ts";
@@ -19,7 +19,7 @@ export function buildGenerateContent(input: BuildInput): UpstreamRequest {
 }
 
 /** The body of a chat request in Google's words. */
-export function generateContentBody(input: BuildInput): JsonObject {
+function generateContentBody(input: BuildInput): JsonObject {
   const json = withExtraBody(input.json);
   const { system, contents } = contentsOf(json["messages"], input.model);
   const { tools, calling } = toolFields(json);

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "@unigate/core";
-import { objectOf, stringOf } from "../anthropic/json-value.ts";
+import { objectOf, stringOf } from "../chat/json-value.ts";
 
 /**
  * Thought signatures travel as Google's own OpenAI surface sends them: `extra_content.google.thought_signature` on the

@@ -6,8 +6,18 @@ import google from "./index.ts";
 
 function readerOf(more: Partial<StreamInput> = {}) {
   const reader = google.surfaces.chat?.stream({
-    ...{ json: {}, body: Buffer.from("{}"), model: "gemini", stream: true, clientUsage: false, strict: true },
-    ...{ settings: {}, headers: {}, wantDeltas: true, wantAssembled: true, ...more },
+    json: {},
+    body: Buffer.from("{}"),
+    model: "gemini",
+    stream: true,
+    clientUsage: false,
+    strict: true,
+    settings: {},
+    headers: {},
+    created: 1_700_000_000,
+    wantDeltas: true,
+    wantAssembled: true,
+    ...more,
   });
   if (reader === undefined) throw new Error("no chat surface");
   return reader;
@@ -34,7 +44,9 @@ function choicesOf(text: string): Choice[] {
 
 const answer = (parts: JsonObject[], more: JsonObject = {}, top: JsonObject = {}) => ({
   candidates: [{ content: { role: "model", parts }, index: 0, ...more }],
-  ...{ responseId: "resp_1", modelVersion: "gemini-x", ...top },
+  responseId: "resp_1",
+  modelVersion: "gemini-x",
+  ...top,
 });
 const stop = { finishReason: "STOP" };
 
@@ -88,7 +100,10 @@ describe("tool calls", () => {
     const reader = run(events);
     expect(choicesOf(reader.state.text).flatMap((choice) => choice.delta["tool_calls"] ?? [])).toEqual([
       {
-        ...{ index: 0, id: "call_resp_1_0", type: "function", function: { name: "f", arguments: '{"a":1}' } },
+        index: 0,
+        id: "call_resp_1_0",
+        type: "function",
+        function: { name: "f", arguments: '{"a":1}' },
         extra_content: { google: { thought_signature: "c2ln" } },
       },
       { index: 1, id: "call_resp_1_1", type: "function", function: { name: "g", arguments: "{}" } },

@@ -1,5 +1,6 @@
 import type { JsonObject } from "@unigate/core";
-import { listOf, objectOf, stringOf } from "../anthropic/json-value.ts";
+import { completionId } from "../chat/completion-id.ts";
+import { listOf, objectOf, stringOf } from "../chat/json-value.ts";
 import { createChatStream } from "../chat/stream-writer.ts";
 import type { ChatDelta } from "../chat/types.ts";
 import type { StreamInput, StreamReader } from "../define.ts";
@@ -84,8 +85,8 @@ export function streamGenerateContent(input: StreamInput, provider: string): Str
   }
 
   function readAnswer(answer: JsonObject): void {
-    id ||= stringOf(answer["responseId"]);
-    created ||= createdOf(answer);
+    id ||= stringOf(answer["responseId"]) || completionId(provider, input);
+    created ||= createdOf(answer) || input.created;
     model = stringOf(answer["modelVersion"]) || model;
     for (const [position, candidate] of listOf(answer["candidates"]).entries()) readCandidate(objectOf(candidate), position);
     if (isBlocked(answer)) blocked = true;

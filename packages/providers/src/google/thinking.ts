@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "@unigate/core";
-import { stringOf } from "../anthropic/json-value.ts";
+import { stringOf } from "../chat/json-value.ts";
 import { isThirdGeneration, versionOf } from "./model-name.ts";
 
 /** Thinking tokens by effort, as Google's own OpenAI surface maps them. */

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { JsonObject } from "@unigate/core";
-import { objectOf, stringOf } from "../anthropic/json-value.ts";
+import { objectOf, stringOf } from "../chat/json-value.ts";
 import { extraContent } from "./signature.ts";
 
 /** A whole call as the client sees it. */

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "@unigate/core";
-import { listOf, objectOf, stringOf } from "../anthropic/json-value.ts";
+import { listOf, objectOf, stringOf } from "../chat/json-value.ts";
 
 /** `tools` and the function calling config of a request; null = not sent. */
 export interface ToolFields {

@@ -1,5 +1,5 @@
 import { emptyUsage, isObject, type Usage } from "@unigate/core";
-import { countOf, listOf } from "../anthropic/json-value.ts";
+import { countOf, listOf } from "../chat/json-value.ts";
 
 /**
  * The counts of a `usageMetadata` object; null when it counts nothing. Zero counts are missing from it. The prompt count

@@ -33,13 +33,15 @@ export function bindError(address: string, cause: Error): Error {
 }
 
 function reasonOf(address: string, text: string): string {
+  const socket = address.startsWith("unix:");
   if (text.includes("EADDRINUSE")) {
-    return address.startsWith("unix:")
+    return socket
       ? "the socket exists. Stop the process that owns it, or remove the file when there is none."
       : "the port is in use. Stop the process that owns it, or listen on another port.";
   }
-  if (text.includes("EACCES")) return "permission denied. Choose a port over 1023, or a folder that this user may write to.";
+  if (text.includes("EACCES")) {
+    return socket ? "its folder does not exist or may not be written to." : "this user may not use the port. Take one over 1023.";
+  }
   if (text.includes("EADDRNOTAVAIL")) return "this machine does not have that address.";
-  if (text.includes("ENOENT")) return "the folder of the socket does not exist.";
   return text;
 }

@@ -12,6 +12,8 @@ const BETWEEN_RESOLUTIONS_MS = 5_000;
 const FIRST_RECONNECT_MS = 250;
 /** grpc-js waits up to two minutes; a service that is back must be found sooner. */
 const LONGEST_RECONNECT_MS = 5_000;
+/** What may be sent again of a stream of requests that no server has begun on. */
+const REQUESTS_KEPT_BYTES = 32 * 1024;
 
 export function serverOptions(limits: RpcLimits, maxRequestMs: number = DEFAULT_REQUEST_MS): ChannelOptions {
   return {
@@ -38,11 +40,12 @@ export function channelOptions(limits: RpcLimits): ChannelOptions {
 }
 
 /**
- * For calls with a stream of requests. They get a channel of their own since grpc-js would keep 1 MiB of each call to
- * send again: it takes messages at once until that is full, which defeats backpressure, and empties it in quadratic time.
+ * For calls with a stream of requests, which get a channel of their own: what grpc-js keeps of a call to send again it
+ * takes at once, however full the peer's window is, and lets go in quadratic time. 1 MiB of it, the default, would be
+ * no backpressure for small messages.
  */
 export function requestStreamOptions(limits: RpcLimits): ChannelOptions {
-  return { ...channelOptions(limits), "grpc.per_rpc_retry_buffer_size": 0 };
+  return { ...channelOptions(limits), "grpc.per_rpc_retry_buffer_size": REQUESTS_KEPT_BYTES };
 }
 
 function commonOptions(limits: RpcLimits): ChannelOptions {

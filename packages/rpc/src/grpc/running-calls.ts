@@ -28,11 +28,11 @@ export class RunningCalls {
 
   /** Tells the handlers that the process is about to end. They may still answer. */
   announceShutdown(): void {
-    for (const call of [...this.#calls]) call.announceShutdown();
+    for (const call of this.#calls) call.announceShutdown();
   }
 
   /** Ends all calls whatever their handlers do. */
   shutDown(): void {
-    for (const call of [...this.#calls]) call.shutDown();
+    for (const call of this.#calls) call.shutDown();
   }
 }

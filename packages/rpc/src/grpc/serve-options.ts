@@ -30,11 +30,11 @@ export interface GrpcServer {
   /** Where it listens: "host:port" with the actual port, or "unix:/path". A channel takes it as it is. */
   readonly address: string;
   /** What grpc.health.v1 says of the server and each service. NOT_SERVING at first. */
-  setServing(serving: boolean): void;
+  readonly setServing: (serving: boolean) => void;
   /**
    * Ends the server: not serving, no new connections or calls, `ms` for running calls to end. What still runs then sees
    * its call cancelled ("shutdown") and has a second to answer; its caller gets UNAVAILABLE otherwise. A second drain
    * with less time is faster.
    */
-  drain(ms: number): Promise<void>;
+  readonly drain: (ms: number) => Promise<void>;
 }

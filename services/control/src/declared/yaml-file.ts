@@ -3,7 +3,7 @@ import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml
 import type { Finding } from "./problem.ts";
 
 /** A YAML file read: its value, and the line of any path in it. */
-export interface YamlFile {
+interface YamlFile {
   readonly value: unknown;
   readonly lineOf: (path: string) => number;
 }
@@ -26,7 +26,7 @@ export async function readYaml(path: string): Promise<YamlResult> {
 }
 
 /** The value of a YAML text. */
-export function parseYaml(text: string): YamlResult {
+function parseYaml(text: string): YamlResult {
   const lines = new LineCounter();
   try {
     const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });

@@ -45,6 +45,7 @@ describe("readOpenAiError", () => {
     ],
     ["a list around it", 400, [{ error: { message: "inner", status: "INVALID" } }], { message: "inner", code: "INVALID" }],
     ["JSON text", 500, '"broken"', { message: "acme error: broken" }],
+    ["an event", 400, 'event: error\ndata: {"error":{"message":"in a stream"}}\n\n', { message: "in a stream" }],
     ["plain text", 502, "Bad Gateway", { message: "Invalid response received from acme: Bad Gateway", type: "api_error" }],
     ["a page", 504, "<html>Gateway Timeout</html>", { message: "Invalid response received from acme: <html>Gateway Timeout</html>" }],
     ["nothing", 503, "", { message: "Invalid response received from acme: (empty)", status: 503 }],

@@ -20,7 +20,7 @@ interface Described {
  */
 export function readOpenAiError(provider: string, status: number, body: Buffer): ProviderError {
   const text = body.toString("utf8");
-  const described = describe(parsed(text));
+  const described = describe(parsed(text) ?? parsed(eventData(text)));
   if (described === null) {
     return { status, message: unreadableText(provider, text), type: typeOfStatus(status), param: null, code: null };
   }
@@ -63,6 +63,14 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** The data of the first event, where a refused stream was answered as a stream. */
+function eventData(text: string): string {
+  const at = text.startsWith("data:") ? 0 : text.indexOf("\ndata:") + 1;
+  if (at === 0 && !text.startsWith("data:")) return "";
+  const end = text.indexOf("\n", at);
+  return text.slice(at + "data:".length, end < 0 ? text.length : end);
 }
 
 function looksLikeError(json: JsonObject): boolean {

@@ -1,5 +1,3 @@
-import type { BuildInput } from "../../define.ts";
-
 /** Finish reasons of the vendors, as the gateway's own four and the legacy one (providers.md section 0). */
 const USUAL: Readonly<Record<string, string>> = {
   stop: "stop",
@@ -23,9 +21,4 @@ export function finishReason(reason: unknown, more: Readonly<Record<string, stri
   if (typeof reason !== "string" || reason === "") return null;
   if (more !== undefined && Object.hasOwn(more, reason)) return more[reason] ?? "stop";
   return Object.hasOwn(USUAL, reason) ? (USUAL[reason] ?? "stop") : "stop";
-}
-
-/** The id of an answer that came without one: the same for the whole stream (behaviour section 8). */
-export function completionId(provider: string, input: BuildInput): string {
-  return `${provider}-${input.created * 1000}`;
 }

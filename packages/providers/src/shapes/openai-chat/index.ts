@@ -1,4 +1,3 @@
-export { inbandError, readOpenAiError, unreadableEvent } from "./errors.ts";
-export type { OpenAiChatOptions } from "./options.ts";
+export { readOpenAiError, unreadableEvent } from "./errors.ts";
 export { openAiChat } from "./surface.ts";
-export { type OpenAiVendor, openAiVendor } from "./vendor.ts";
+export { openAiVendor } from "./vendor.ts";

@@ -92,6 +92,13 @@ describe("what is put right", () => {
   });
 });
 
+test("an answer without id and time gets both", () => {
+  expect(read(answer({ content: "a" }, { id: undefined, created: undefined })).json).toMatchObject({
+    id: "acme-1700000000000",
+    created: 1_700_000_000,
+  });
+});
+
 test("an answer without usage or model", () => {
   expect(read(answer({ content: "a" }, { usage: null, model: undefined })).reply).toMatchObject({ usage: null, model: "asked" });
 });

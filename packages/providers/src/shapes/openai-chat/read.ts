@@ -1,10 +1,11 @@
 import { bufferOfJson, GatewayError, isObject, type JsonObject, jsonOf } from "@unigate/core";
+import { completionId } from "../../chat/completion-id.ts";
 import { usageOfOpenAi } from "../../chat/usage.ts";
 import type { BuildInput, SurfaceReply } from "../../define.ts";
 import { clientUsage, isUsage } from "./client-usage.ts";
 import { flattenParts } from "./content-parts.ts";
 import { inbandError } from "./errors.ts";
-import { completionId, finishReason } from "./finish.ts";
+import { finishReason } from "./finish.ts";
 import type { OpenAiChatOptions } from "./options.ts";
 import { completeToolCalls } from "./tool-calls.ts";
 

@@ -54,7 +54,7 @@ function choices(stream: StreamReader): unknown {
 
 test("events pass as they came; the usage that was asked for is kept from the client", () => {
   const events = [
-    '{"choices":[],"prompt_filter_results":[1], "object":""}',
+    '{"choices":[],"prompt_filter_results":[1], "id":"","created":0,"object":""}',
     chunk({ role: "assistant", content: "" }),
     chunk({ content: "é😀" }),
     chunk({}, "stop"),
@@ -241,4 +241,13 @@ test("an empty finish reason is none", () => {
   const stream = feed(reader(), chunk({ content: "a" }, ""));
   expect(stream.state.finishReason).toBe("");
   expect(written(stream)[0]).toContain('"finish_reason":null');
+});
+
+test("a stream without ids and times gets the same ones on every chunk", () => {
+  const stream = feed(reader(), '{"choices":[{"delta":{"content":"a"}}]}', '{"choices":[{"delta":{},"finish_reason":"stop"}]}');
+  const events = written(stream).map((text) => JSON.parse(text) as JsonObject);
+  expect(events).toMatchObject([
+    { id: "acme-1700000000000", created: 1_700_000_000, object: "chat.completion.chunk", choices: [{ index: 0 }] },
+    { id: "acme-1700000000000", created: 1_700_000_000 },
+  ]);
 });

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from "@unigate/core";
+import { completionId } from "../../chat/completion-id.ts";
 import { createChatStream } from "../../chat/stream-writer.ts";
 import type { ChatChunk } from "../../chat/types.ts";
 import { usageOfOpenAi } from "../../chat/usage.ts";
@@ -6,7 +7,7 @@ import type { StreamInput, StreamReader } from "../../define.ts";
 import { clientUsage, isUsage } from "./client-usage.ts";
 import { flattenParts } from "./content-parts.ts";
 import { inbandError, unreadableEvent } from "./errors.ts";
-import { completionId, finishReason } from "./finish.ts";
+import { finishReason } from "./finish.ts";
 import type { OpenAiChatOptions } from "./options.ts";
 import { createToolIndexes, type ToolIndexes } from "./tool-calls.ts";
 

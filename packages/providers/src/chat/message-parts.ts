@@ -2,10 +2,10 @@ import { isObject, type JsonObject } from "@unigate/core";
 import { stringOf } from "./json-value.ts";
 
 /** What a medium is, told by its part and its MIME type. */
-export type MediaFamily = "image" | "audio" | "video" | "file";
+type MediaFamily = "image" | "audio" | "video" | "file";
 
 /** Where the bytes of a medium are. `id`: a file that was uploaded to the provider. */
-export type MediaSource =
+type MediaSource =
   | { readonly kind: "base64"; readonly data: string }
   | { readonly kind: "url"; readonly url: string }
   | { readonly kind: "id"; readonly id: string };
