@@ -64,6 +64,15 @@ describe("encodeRecord", () => {
     expect(record.request?.body).not.toContain("\uFFFD");
   });
 
+  test("the beginning of a JSON body is text", () => {
+    const record = decoded({
+      head: head(),
+      request: { headers: null, body: Buffer.from('{"a":'), json: true, truncated: true },
+      response: null,
+    });
+    expect(record.request).toEqual({ headers: null, body: '{"a":', truncated: true });
+  });
+
   test("a record always fits 1 MiB: an open-ended head loses its open-ended fields", () => {
     const large = { ...head(), decision: { why: "x".repeat(900_000) }, hook_results: "y".repeat(900_000) };
     const body = message(Buffer.alloc(2_000_000, "\n"), false);
@@ -95,7 +104,11 @@ describe("readRecord", () => {
   });
 
   test("fields of a newer writer are kept", () => {
-    const json = { ...JSON.parse(encodeRecord(draft).toString("utf8")), newer: { field: 1 } };
+    const json = {
+      ...JSON.parse(encodeRecord(draft).toString("utf8")),
+      newer: { field: 1 },
+      timings: { ...draft.head.timings, newer_ms: 1 },
+    };
     expect(JSON.parse(read(Buffer.from(JSON.stringify(json))).bytes.toString("utf8"))).toEqual(json);
   });
 

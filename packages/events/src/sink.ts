@@ -116,7 +116,9 @@ export function createSink(deps: SinkDeps): LogSink {
     timer = null;
     immediate = null;
     if (closed) return;
-    while ((waiting.length > 0 || overflow !== null) && inFlight.length < limits.window) sendBatch();
+    if (inFlight.length < limits.window) sendBatch();
+    // One batch a tick: writing records must not hold up requests.
+    if ((waiting.length > 0 || overflow !== null) && inFlight.length < limits.window) sendSoon();
     tellEmpty();
   }
 
@@ -193,6 +195,7 @@ export function createSink(deps: SinkDeps): LogSink {
       closed = true;
       if (timer !== null) clearTimeout(timer);
       if (immediate !== null) clearImmediate(immediate);
+      inFlight.length = 0;
       if (records > 0) drop(records, bytes);
       await stream.close();
     },

@@ -3,6 +3,7 @@ export interface Flags {
   readonly help: boolean;
   readonly version: boolean;
   readonly listTargets: boolean;
+  readonly makeKey: boolean;
   readonly checkConfig: string | null;
   /** Null = not given. */
   readonly target: string | null;
@@ -17,13 +18,14 @@ export const flagHelp: readonly (readonly [string, string])[] = [
   ["--target=LIST", "services to run here: all, or a comma-separated list"],
   ["--list-targets", "print the services and what each needs"],
   ["--check-config [FILE]", "check unigate.yaml (default: UNIGATE_CONFIG) and exit"],
+  ["--make-key", "print a fresh gateway key, for unigate.yaml or UNIGATE_ADMIN_KEY"],
   ["--version", "print the version"],
   ["--help", "print this"],
 ];
 
 /** Reads the words after the program's name. `--name value` and `--name=value` both work. Throws FlagError. */
 export function readFlags(words: readonly string[]): Flags {
-  let [help, version, listTargets] = [false, false, false];
+  let [help, version, listTargets, makeKey] = [false, false, false, false];
   let checkConfig: string | null = null;
   let target: string | null = null;
   for (let index = 0; index < words.length; index++) {
@@ -48,6 +50,9 @@ export function readFlags(words: readonly string[]): Flags {
       case "--list-targets":
         listTargets = true;
         break;
+      case "--make-key":
+        makeKey = true;
+        break;
       case "--check-config":
         checkConfig = value() ?? "";
         break;
@@ -59,5 +64,5 @@ export function readFlags(words: readonly string[]): Flags {
         throw new FlagError(`unknown word "${word}"; --help lists what is understood`);
     }
   }
-  return { help, version, listTargets, checkConfig, target };
+  return { help, version, listTargets, makeKey, checkConfig, target };
 }

@@ -78,7 +78,7 @@ export async function openControlStore(deps: ControlDeps): Promise<ControlStore>
     return reloading;
   }
 
-  const stop = configFile === null ? () => {} : pollFile(configFile, mark, deps.pollMs ?? 250, reload);
+  const stop = configFile === null ? () => {} : pollFile(() => markOf(configFile), mark, deps.pollMs ?? 250, reload);
   return {
     snapshot: () => snapshot,
     hub,

@@ -32,7 +32,7 @@ export interface FeedbackSetting {
 }
 
 /** What a config may change of a saved guardrail. */
-const OVERRIDES = ["type", "deny", "async", "sequential", "on_success", "on_fail"] as const;
+const OVERRIDES = ["deny", "async", "sequential", "on_success", "on_fail"] as const;
 
 /** Whether a hook's JSON brings its own checks; without, it is a saved guardrail with other actions. */
 export function bringsChecks(json: JsonObject): boolean {

@@ -11,6 +11,7 @@ import {
   type Settings,
   settingSpecs,
 } from "@unigate/runtime";
+import { makeGatewayKey } from "@unigate/secrets";
 import { banner } from "./banner.ts";
 import { checkSavedConfig } from "./check-saved-config.ts";
 import { DataDirError } from "./data-dir.ts";
@@ -27,6 +28,7 @@ async function main(): Promise<void> {
   if (flags.help) return print(helpText());
   if (flags.version) return print(version);
   if (flags.listTargets) return print(targetsText());
+  if (flags.makeKey) return print(makeGatewayKey());
   const settings = buildSettings(environment, flags.target ?? undefined);
   if (flags.checkConfig !== null) return checkConfig(flags.checkConfig === "" ? settings.configFile : flags.checkConfig, settings);
   const forOnePerson = settings.targets.includes("all");

@@ -24,8 +24,6 @@ export interface Run {
   readonly config: RequestConfig;
   /** Metadata of request and key, merged. */
   readonly metadata: Readonly<Record<string, string>>;
-  /** Id under which limits are reserved. */
-  readonly reservationId: string;
   /** Number of the next attempt; one a target, retries included in it. */
   attempts: number;
   /** What planning decided, for the log. */

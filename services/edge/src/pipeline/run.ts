@@ -1,4 +1,4 @@
-import { boundCall, GatewayError, newUuid, toGatewayError } from "@unigate/core";
+import { boundCall, GatewayError, toGatewayError } from "@unigate/core";
 import type { EdgeDeps } from "../deps.ts";
 import type { GatewayReply, GatewayRequest } from "../gateway-request.ts";
 import { mergeMetadata } from "../metadata.ts";
@@ -27,7 +27,6 @@ export async function runRequest(deps: EdgeDeps, received: GatewayRequest): Prom
       request,
       config,
       metadata: mergeMetadata(request.metadata, request.principal.key.defaults.metadata),
-      reservationId: newUuid(),
       attempts: 0,
       decision: {},
       hookResults: { before: [], after: [] },

@@ -41,6 +41,7 @@ export async function callConnector(run: Run, leaf: CompiledLeaf, target: Resolv
 function invokeRequest(run: Run, leaf: CompiledLeaf, target: ResolvedTarget, shaped: ShapedBody): InvokeRequest {
   const { request, deps } = run;
   const proxied = request.surface === "proxy";
+  const longest = deps.limits.maxRequestMs;
   const asked = Number(request.headers["x-gateway-request-timeout"] ?? Number.NaN);
   const headersMs = Number.isInteger(asked) && asked > 0 ? asked : (leaf.requestTimeoutMs ?? 0);
   const streamOptions = shaped.json?.["stream_options"] as { include_usage?: unknown } | undefined | null;
@@ -55,10 +56,10 @@ function invokeRequest(run: Run, leaf: CompiledLeaf, target: ResolvedTarget, sha
     body: shaped.body,
     drop: leaf.dropParams.length === 0 ? NO_DROP : [...leaf.dropParams],
     timeouts: {
-      connectMs: leaf.timeouts.connectMs,
-      headersMs: Math.min(headersMs, deps.limits.maxRequestMs),
-      firstTokenMs: leaf.timeouts.firstTokenMs,
-      idleMs: leaf.timeouts.idleMs,
+      connectMs: Math.min(leaf.timeouts.connectMs, longest),
+      headersMs: Math.min(headersMs, longest),
+      firstTokenMs: Math.min(leaf.timeouts.firstTokenMs, longest),
+      idleMs: Math.min(leaf.timeouts.idleMs, longest),
       holdMs: 0,
     },
     want: {

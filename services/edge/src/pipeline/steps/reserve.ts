@@ -29,7 +29,7 @@ export async function reserve(run: Run): Promise<Reserved> {
   try {
     reply = await deps.policy.reserve(
       {
-        reservationId: run.reservationId,
+        reservationId: run.request.requestId,
         tenant: request.principal.tenant,
         subject: { apiKeyId: request.principal.key.id, provider: "", slug: "", configId: run.config.id, promptId: "", model: "" },
         facts: factsOf(run, "", false),

@@ -5,7 +5,7 @@ import type { Run } from "../run-state.ts";
 /** Tells policy what was really used, in a batch and off the request's path. Always called, once an attempt. */
 export function settle(run: Run, outcome: TargetOutcome, usage: Usage | null): void {
   run.deps.settlements.add({
-    reservationId: run.reservationId,
+    reservationId: run.request.requestId,
     tenant: run.request.principal.tenant,
     attempt: outcome.attempt,
     usage: usage ?? undefined,
