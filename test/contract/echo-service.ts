@@ -70,7 +70,7 @@ export async function rpcErrorOf(work: Promise<unknown>): Promise<RpcError> {
 
 export interface Deferred<T> {
   readonly promise: Promise<T>;
-  resolve(value: T): void;
+  readonly resolve: (value: T) => void;
 }
 
 export function deferred<T = void>(): Deferred<T> {
@@ -87,7 +87,7 @@ export function never(): Promise<never> {
 }
 
 /** The four kinds of call, each as a caller that reads everything. */
-export const kinds: { name: keyof EchoPort; invoke(port: EchoPort, call: Call): Promise<unknown> }[] = [
+export const kinds: { name: keyof EchoPort; invoke: (port: EchoPort, call: Call) => Promise<unknown> }[] = [
   { name: "unary", invoke: (port, call) => port.unary(batch(1), call) },
   { name: "list", invoke: (port, call) => collect(port.list(times(3), call)) },
   { name: "upload", invoke: (port, call) => port.upload(batches(3), call) },

@@ -226,6 +226,7 @@ describe.each(runners)("rpc over $name", ({ name, connect }) => {
         },
         async *chat(requests, call) {
           await read("chat", requests, call);
+          yield batch(0);
         },
       });
       await expect(port.upload(broken("upload"), newCall())).rejects.toBe(own);
@@ -376,6 +377,7 @@ describe.each(runners)("rpc over $name", ({ name, connect }) => {
         },
         async *chat(requests) {
           await read(requests);
+          yield batch(0);
         },
       });
       const call = newCall();

@@ -1,5 +1,5 @@
 import type { PlanReply, PlanRequest, RouterPort } from "@unigate/contracts";
-import { type CompiledConfig, compileConfig, GatewayError, planConfig } from "@unigate/core";
+import { bufferOfJson, type CompiledConfig, compileConfig, GatewayError, jsonOf, planConfig } from "@unigate/core";
 import { LRUCache } from "lru-cache";
 
 /** What the router is given. */
@@ -26,7 +26,7 @@ function plan(deps: RouterDeps, compiled: LRUCache<string, CompiledConfig>, requ
   let config = compiled.get(key);
   if (config === undefined) {
     if (request.configJson.length === 0) return reply({ $case: "needConfig", value: {} });
-    const result = compileConfig(JSON.parse(request.configJson.toString("utf8")), "inline");
+    const result = compileConfig(jsonOf(request.configJson), "inline");
     if (!result.ok)
       return refused(`the config cannot be compiled: ${result.problems.map(({ path, message }) => `${path}: ${message}`).join("; ")}`);
     config = result.config;
@@ -37,7 +37,7 @@ function plan(deps: RouterDeps, compiled: LRUCache<string, CompiledConfig>, requ
     return {
       outcome: { $case: "plan", value: planned.plan },
       branch: EMPTY,
-      decisionJson: Buffer.from(JSON.stringify({ choices: planned.choices })),
+      decisionJson: bufferOfJson({ choices: planned.choices }),
     };
   } catch (error) {
     if (error instanceof GatewayError) return refused(error.message);

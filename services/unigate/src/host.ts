@@ -1,6 +1,6 @@
 import { chmodSync, existsSync } from "node:fs";
 import { join } from "node:path";
-import { type GrpcServer, meshToken, type ServiceDefinition, serveGrpc } from "@unigate/rpc";
+import { type GrpcServer, meshToken, serveGrpc } from "@unigate/rpc";
 import { createLogger, createMetrics, Health, type Settings, serveHealth } from "@unigate/runtime";
 import { createSealer, loadOrMakeMasterKey, parseMasterKey, type Sealer } from "@unigate/secrets";
 import { createConnections } from "./connect.ts";
@@ -103,7 +103,7 @@ function serveServices(
     const implementation = running.get(name)?.implementation;
     return definition === null || implementation === undefined || implementation === null
       ? []
-      : [{ definition: definition as ServiceDefinition, implementation: implementation as never }];
+      : [{ definition, implementation: implementation as never }];
   });
   if (services.length === 0) return Promise.resolve(null);
   if (settings.meshToken === null)

@@ -1,7 +1,7 @@
 import type { End, Failure } from "@unigate/contracts";
 import { succeeded } from "./attempt-result.ts";
 import type { TargetOutcome } from "./attempts.ts";
-import { recordAttempt, usageOf } from "./record.ts";
+import { recordAttempt } from "./record.ts";
 import type { Run } from "./run-state.ts";
 import { runAsyncHooks } from "./steps/check-hooks.ts";
 import { hasRequestLimits } from "./steps/reserve.ts";
@@ -18,9 +18,8 @@ export interface RunEnding {
 
 /** Once, after the last byte: settlement, log record, metrics and the hooks that nobody waits for. */
 export function finishRun(run: Run, outcome: TargetOutcome, ending: RunEnding): void {
-  const usage = usageOf(outcome, ending.end);
-  if (hasRequestLimits(run)) settle(run, outcome, usage);
-  recordAttempt(run, outcome, { answered: true, ...ending });
+  recordAttempt(run, outcome, ending);
+  if (hasRequestLimits(run)) settle(run, outcome);
   const failed = ending.failure ?? outcome.result.failure;
   run.deps.metrics.requests.inc({
     surface: run.request.surface,

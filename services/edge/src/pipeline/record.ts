@@ -1,5 +1,5 @@
 import type { End, Failure, Usage } from "@unigate/contracts";
-import { type GatewayError, newUuid } from "@unigate/core";
+import { type GatewayError, newUuid, sumUsage } from "@unigate/core";
 import { cutMessage, cutMetadata, type DraftMessage, type LogHead, newHead, usageOfRecord } from "@unigate/events";
 import { succeeded } from "./attempt-result.ts";
 import type { TargetOutcome } from "./attempts.ts";
@@ -10,8 +10,6 @@ export type RetryRecord = LogHead["retries"][number];
 
 /** How an attempt ended, as far as its outcome does not say. */
 export interface Ending {
-  /** False: a further target was tried after it. */
-  readonly answered: boolean;
   /** Body of the answer as it was sent; null for a stream, whose `end` holds it assembled. */
   readonly body?: Buffer | null;
   readonly end?: End | null;
@@ -22,7 +20,7 @@ export interface Ending {
 }
 
 /** Usage of an attempt, from its answer or from the end of its stream. */
-export function usageOf(outcome: TargetOutcome, end: End | null | undefined): Usage | null {
+function usageOf(outcome: TargetOutcome, end: End | null | undefined): Usage | null {
   return end?.usage ?? outcome.result.usage;
 }
 
@@ -44,7 +42,9 @@ export function recordAttempt(run: Run, outcome: TargetOutcome, ending: Ending):
   head.status = ending.cancelled === true ? 499 : failure === null ? result.status : failure.status;
   head.outcome = outcomeWord(outcome, ending, failure);
   head.error = failure === null ? null : faultOf(failure);
-  head.usage = usageOfRecord(usageOf(outcome, ending.end));
+  const usage = usageOf(outcome, ending.end);
+  run.usage = sumUsage(run.usage, usage);
+  head.usage = usageOfRecord(usage);
   head.cache_status = outcome.cache.status;
   head.retries = [...outcome.retries];
   const finish = ending.end?.finishReason ?? result.finishReason;

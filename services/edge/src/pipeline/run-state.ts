@@ -1,4 +1,4 @@
-import type { CompiledConfig, JsonObject } from "@unigate/core";
+import type { CompiledConfig, JsonObject, Usage } from "@unigate/core";
 import type { EdgeDeps } from "../deps.ts";
 import type { GatewayRequest } from "../gateway-request.ts";
 
@@ -26,6 +26,8 @@ export interface Run {
   readonly metadata: Readonly<Record<string, string>>;
   /** Number of the next attempt; one a target, retries included in it. */
   attempts: number;
+  /** Used by every target so far, for the settlement. */
+  usage: Usage | null;
   /** What planning decided, for the log. */
   decision: JsonObject;
   /** Results of hooks so far, for the answer and the log. */

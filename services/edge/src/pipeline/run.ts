@@ -28,6 +28,7 @@ export async function runRequest(deps: EdgeDeps, received: GatewayRequest): Prom
       config,
       metadata: mergeMetadata(request.metadata, request.principal.key.defaults.metadata),
       attempts: 0,
+      usage: null,
       decision: {},
       hookResults: { before: [], after: [] },
       softStatus: 0,

@@ -31,7 +31,7 @@ export async function runHooks(
   if (sync.length === 0) return PASS;
   const answer = await check(run, phase, sync, shaped, reply);
   if (answer === null) return PASS;
-  const results: unknown = answer.hookResultsJson.length === 0 ? [] : JSON.parse(answer.hookResultsJson.toString("utf8"));
+  const results: unknown = answer.hookResultsJson.length === 0 ? [] : jsonOf(answer.hookResultsJson);
   if (Array.isArray(results)) run.hookResults[phase].push(...results);
   const verdict = answer.verdict === "deny" ? "deny" : answer.verdict === "soft" ? "soft" : "pass";
   if (verdict === "soft") run.softStatus = 246;
@@ -49,8 +49,7 @@ export async function runAsyncHooks(
   const asynchronous = hooks.filter((hook) => hook.async);
   if (asynchronous.length === 0) return [];
   const answer = await check(run, phase, asynchronous, shaped, reply);
-  const results: unknown =
-    answer === null || answer.hookResultsJson.length === 0 ? [] : JSON.parse(answer.hookResultsJson.toString("utf8"));
+  const results: unknown = answer === null || answer.hookResultsJson.length === 0 ? [] : jsonOf(answer.hookResultsJson);
   return Array.isArray(results) ? results : [];
 }
 

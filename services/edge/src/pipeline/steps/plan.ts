@@ -1,5 +1,5 @@
 import type { PlanNode } from "@unigate/contracts";
-import { GatewayError, isObject, type JsonObject, planConfig } from "@unigate/core";
+import { GatewayError, isObject, type JsonObject, jsonOf, planConfig } from "@unigate/core";
 import type { Run } from "../run-state.ts";
 import { factsOf } from "./facts.ts";
 
@@ -51,6 +51,6 @@ async function askRouter(run: Run): Promise<PlanNode> {
 }
 
 function decisionOf(json: Buffer): JsonObject {
-  const decision: unknown = json.length === 0 ? {} : JSON.parse(json.toString("utf8"));
+  const decision: unknown = json.length === 0 ? {} : jsonOf(json);
   return isObject(decision) ? decision : {};
 }

@@ -3,7 +3,6 @@ import { GatewayError } from "@unigate/core";
 import type { Run } from "../run-state.ts";
 import { factsOf } from "./facts.ts";
 
-const LEASE_MS = 60_000;
 const DEADLINE_MS = 1_000;
 
 /** Headers that tell how much of a limit is left; flat pairs. */
@@ -37,7 +36,7 @@ export async function reserve(run: Run): Promise<Reserved> {
         requestScope: true,
         targetScope: false,
         tokens: 0,
-        leaseMs: LEASE_MS,
+        leaseMs: deps.limits.maxRequestMs,
       },
       { ...request.call, deadline: Math.min(request.call.deadline, deps.clock.now() + DEADLINE_MS) },
     );

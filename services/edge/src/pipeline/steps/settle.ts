@@ -1,14 +1,13 @@
-import type { Usage } from "@unigate/contracts";
 import type { TargetOutcome } from "../attempts.ts";
 import type { Run } from "../run-state.ts";
 
-/** Tells policy what was really used, in a batch and off the request's path. Always called, once an attempt. */
-export function settle(run: Run, outcome: TargetOutcome, usage: Usage | null): void {
+/** Tells policy what was really used by all targets together, in a batch and off the request's path. Always called, once. */
+export function settle(run: Run, outcome: TargetOutcome): void {
   run.deps.settlements.add({
     reservationId: run.request.requestId,
     tenant: run.request.principal.tenant,
-    attempt: outcome.attempt,
-    usage: usage ?? undefined,
+    attempt: 0,
+    usage: run.usage ?? undefined,
     refundRequest: false,
     refundTarget: outcome.cache.hit !== null,
     last: true,
