@@ -33,4 +33,4 @@ export type {
 } from "./resources.ts";
 export { type Credentials, Secret } from "./secret.ts";
 export { startTrace, type TraceContext } from "./trace.ts";
-export { completionTokens, emptyUsage, promptTokens, type Usage } from "./usage.ts";
+export { completionTokens, emptyUsage, promptTokens, sumUsage, type Usage } from "./usage.ts";

@@ -43,3 +43,23 @@ export function promptTokens(usage: Usage): number {
 export function completionTokens(usage: Usage): number {
   return usage.outputText + usage.reasoning + usage.audioOut + usage.image;
 }
+
+/** Both together; null is nothing known. */
+export function sumUsage(left: Usage | null, right: Usage | null): Usage | null {
+  if (left === null || right === null) return left ?? right;
+  const units = { ...left.units };
+  for (const unit in right.units) units[unit] = (units[unit] ?? 0) + (right.units[unit] ?? 0);
+  return {
+    input: left.input + right.input,
+    cacheRead: left.cacheRead + right.cacheRead,
+    cacheWrite5m: left.cacheWrite5m + right.cacheWrite5m,
+    cacheWrite1h: left.cacheWrite1h + right.cacheWrite1h,
+    outputText: left.outputText + right.outputText,
+    reasoning: left.reasoning + right.reasoning,
+    audioIn: left.audioIn + right.audioIn,
+    audioOut: left.audioOut + right.audioOut,
+    image: left.image + right.image,
+    estimated: left.estimated || right.estimated,
+    units,
+  };
+}

@@ -97,7 +97,7 @@ describe("sealer", () => {
     const sealer = createSealer(master, { cacheSize: 2 });
     const opener = (id: string) => {
       const sealed = sealer.seal({ api_key: id }, "org", id);
-      return () => sealer.open(sealed, "org", id);
+      return () => sealer.open({ ...sealed }, "org", id);
     };
     const [openA, openB, openC] = [opener("a"), opener("b"), opener("c")];
     const [a, b] = [openA(), openB()];
@@ -106,6 +106,13 @@ describe("sealer", () => {
     expect(openA()).toBe(a);
     expect(openB()).not.toBe(b);
     expect(openB()["api_key"]?.reveal()).toBe("b");
+  });
+
+  test("the same message opens to the same value, but only for the place it was opened at", () => {
+    const sealer = createSealer(master, { cacheSize: 1 });
+    const sealed = sealer.seal({ api_key: "a" }, "org", "id");
+    expect(sealer.open(sealed, "org", "id")).toBe(sealer.open(sealed, "org", "id"));
+    expect(failure(() => sealer.open(sealed, "org", "other")).code).toBe("moved");
   });
 
   test("an organisation id with a slash is refused, so that no two places share a text", () => {

@@ -33,6 +33,8 @@ export function createSealer(masterKey: Buffer, { cacheSize = 1_000 }: { readonl
   const keyId = createHash("sha256").update(masterKey).digest("hex").slice(0, 8);
   const fingerprintKey = createHmac("sha256", masterKey).update("unigate fingerprint").digest();
   const cache = createOpenedCache(cacheSize);
+  /** In one process the same message comes again: found by identity, for the place it was opened at. */
+  const seen = new WeakMap<Sealed, { readonly organisationId: string; readonly resourceId: string; readonly opened: Credentials }>();
 
   function openUncached(sealed: Sealed, place: Buffer): Credentials {
     if (sealed.keyId !== keyId)
@@ -58,14 +60,18 @@ export function createSealer(masterKey: Buffer, { cacheSize = 1_000 }: { readonl
       return { keyId, nonce: value.nonce, ciphertext: value.ciphertext, wrappedKey: Buffer.concat([wrapped.nonce, wrapped.ciphertext]) };
     },
     open(sealed, organisationId, resourceId) {
+      const last = cacheSize > 0 ? seen.get(sealed) : undefined;
+      if (last !== undefined && last.organisationId === organisationId && last.resourceId === resourceId) return last.opened;
       // Else "org/a" + "b" would pass for "org" + "a/b".
       if (organisationId.includes("/")) throw new SecretError("moved", MOVED);
       const place = `${organisationId}/${resourceId}`;
       const key = `${place}\n${sealed.keyId}\n${latin(sealed.nonce)}${latin(sealed.wrappedKey)}${latin(sealed.ciphertext)}`;
-      const known = cache.get(key);
-      if (known !== undefined) return known;
-      const opened = openUncached(sealed, Buffer.from(place));
-      cache.set(key, opened);
+      let opened = cache.get(key);
+      if (opened === undefined) {
+        opened = openUncached(sealed, Buffer.from(place));
+        cache.set(key, opened);
+      }
+      seen.set(sealed, { organisationId, resourceId, opened });
       return opened;
     },
     fingerprint: (text) => createHmac("sha256", fingerprintKey).update(text).digest("hex").slice(0, 16),

@@ -15,6 +15,7 @@ export interface Prepared {
 }
 
 const NO_JSON: JsonObject = {};
+const NO_CREDENTIALS: Credentials = {};
 
 /**
  * Transform, drop, sign. Throws GatewayError: endpoint_not_supported, invalid_custom_host, credential problems.
@@ -81,9 +82,10 @@ function proxyRequest(invoke: InvokeRequest, upload: boolean): UpstreamRequest {
 /** Credentials of the request over sealed ones. Sealed values are opened nowhere else but here and in guardrail. */
 function credentialsOf(deps: ConnectorDeps, invoke: InvokeRequest): Credentials {
   const { target, tenant } = invoke;
-  const credentials: Record<string, Secret> = {};
-  if (target?.sealed !== undefined)
-    Object.assign(credentials, deps.sealer.open(target.sealed, tenant?.organisationId ?? "", target.sealedFor));
-  for (const { name, value } of target?.inlineCredentials ?? []) credentials[name] = new Secret(value);
+  const sealed =
+    target?.sealed === undefined ? NO_CREDENTIALS : deps.sealer.open(target.sealed, tenant?.organisationId ?? "", target.sealedFor);
+  if (target === undefined || target.inlineCredentials.length === 0) return sealed;
+  const credentials: Record<string, Secret> = { ...sealed };
+  for (const { name, value } of target.inlineCredentials) credentials[name] = new Secret(value);
   return credentials;
 }

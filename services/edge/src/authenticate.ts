@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { type ApiKeyResource, type Call, GatewayError, Secret } from "@unigate/core";
-import type { Resolver } from "@unigate/resolve";
+import type { Resolver, ResourceRef } from "@unigate/resolve";
 import { hashOfKey, looksLikeGatewayKey } from "@unigate/secrets";
 import type { ClientHeaders } from "./client-headers.ts";
 import { type Principal, principalOf } from "./principal.ts";
@@ -51,7 +51,7 @@ function bearerValue(text: string): string {
 
 async function principalOfKey(resolver: Resolver, key: string, call: Call): Promise<Principal> {
   if (!looksLikeGatewayKey(key) && !(await isAdminKey(resolver, key, call))) throw new GatewayError("invalid_key", malformedHint(key));
-  const ref = { kind: "api_key", id: "", tenant: NO_TENANT, keyHash: hashOfKey(key) } as const;
+  const ref = refOfKey(key);
   const known = resolver.peek<ApiKeyResource>(ref) ?? (await resolver.resolve<ApiKeyResource>(ref, call));
   if (known === null)
     throw new GatewayError(
@@ -64,6 +64,20 @@ async function principalOfKey(resolver: Resolver, key: string, call: Call): Prom
     principals.set(known.value, principal);
   }
   return principal;
+}
+
+/** References by key text: hashing one costs more than all the rest of a known key's look-up. */
+const refs = new Map<string, ResourceRef>();
+const MAX_REFS = 10_000;
+
+function refOfKey(key: string): ResourceRef {
+  let ref = refs.get(key);
+  if (ref === undefined) {
+    ref = { kind: "api_key", id: "", tenant: NO_TENANT, keyHash: hashOfKey(key) };
+    if (refs.size >= MAX_REFS) refs.clear();
+    refs.set(key, ref);
+  }
+  return ref;
 }
 
 const principals = new WeakMap<ApiKeyResource, Principal>();

@@ -4,7 +4,7 @@ import { createBackground } from "./background.ts";
 import type { EdgeDeps, EdgeParts } from "./deps.ts";
 import { createEdgeMetrics } from "./edge-metrics.ts";
 import { createBodyBudget } from "./read-body.ts";
-import { createHttpServer } from "./server.ts";
+import { createHttpServer, type Inflight } from "./server.ts";
 import { createSettlements } from "./settlements.ts";
 
 /** A running edge. */
@@ -23,13 +23,16 @@ export async function startEdge(parts: EdgeParts, host: string, port: number, ve
   const budget = createBodyBudget(parts.limits.inflightBytes);
   const settlements = createSettlements(parts.policy, parts.log);
   const background = createBackground(parts.log);
+  let requests: Inflight | null = null;
   const metrics = createEdgeMetrics(parts.processMetrics, {
+    inflight: () => requests?.count ?? 0,
     bodyBytes: () => budget.used,
     settlementsDropped: () => settlements.dropped,
     backgroundDropped: () => background.dropped,
   });
   const deps: EdgeDeps = { ...parts, metrics, settlements, background };
   const { server, inflight } = createHttpServer(deps, budget, version);
+  requests = inflight;
   await listen(server, host, port);
   let closed: Promise<void> | null = null;
 

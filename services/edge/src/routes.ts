@@ -61,7 +61,8 @@ export interface Matched {
 }
 
 const exact = new Map(routes.filter((route) => !route.path.includes("{")).map((route) => [`${route.method} ${route.path}`, route]));
-const PROXY: Matched = { kind: "proxy", scopes: INFERENCE, rest: "", allow: null };
+/** What is no endpoint of ours. */
+export const PROXY_ROUTE: Matched = { kind: "proxy", scopes: INFERENCE, rest: "", allow: null };
 
 /** What serves `path` (below /v1). A method and path of the table are ours; any other is proxied. */
 export function matchRoute(method: string, path: string): Matched {
@@ -74,5 +75,5 @@ export function matchRoute(method: string, path: string): Matched {
     return { kind: "model", scopes: ["models.list", ...INFERENCE], rest, allow: null };
   if (first === "logs" && rest !== "" && !rest.includes("/") && method === "GET") return { kind: "log", scopes: LOGS, rest, allow: null };
   if (RESERVED.has(first)) return { kind: "management", scopes: [], rest: "", allow: null };
-  return PROXY;
+  return PROXY_ROUTE;
 }

@@ -13,7 +13,7 @@ import { createPages } from "./http/pages.ts";
 import { writeUnary } from "./http/write-reply.ts";
 import { refuseExpired, requireScope } from "./principal.ts";
 import type { BodyBudget } from "./read-body.ts";
-import { matchRoute } from "./routes.ts";
+import { matchRoute, PROXY_ROUTE } from "./routes.ts";
 
 const KEEP_ALIVE_MS = 75_000;
 const MAX_HEADER_BYTES = 128 * 1024;
@@ -26,6 +26,17 @@ export interface Inflight {
   cancelAll(): void;
   /** After this no connection is kept alive. */
   closing: boolean;
+}
+
+/** A request under /v1 before anybody knows who sent it. */
+interface Arrived {
+  readonly headers: ClientHeaders;
+  readonly trace: TraceContext;
+  readonly requestId: string;
+  readonly cancel: CancelToken;
+  /** Below /v1. */
+  readonly path: string;
+  readonly query: string;
 }
 
 /** The HTTP front: inference, proxy and health are matched before Express sees anything. */
@@ -58,27 +69,27 @@ export function createHttpServer(deps: EdgeDeps, budget: BodyBudget, version: st
     };
     response.once("close", onClose);
     running.add(cancel);
-    deps.metrics.inflight.inc();
     try {
       if (running.size > deps.limits.maxInflight) throw new GatewayError("overloaded", undefined, { retryAfterMs: 1_000 });
-      await serveApi({ request, response, headers, trace, requestId, cancel, path: path.slice(3), query: mark < 0 ? "" : url.slice(mark) });
+      await serveApi(request, response, { headers, trace, requestId, cancel, path: path.slice(3), query: mark < 0 ? "" : url.slice(mark) });
     } catch (error) {
       refuse(response, toGatewayError(error), trace, requestId);
     } finally {
       running.delete(cancel);
-      deps.metrics.inflight.dec();
+      deps.metrics.requestAnswered(response.statusCode);
     }
   }
 
-  async function serveApi(arrived: Omit<Incoming, "identity" | "receivedAt">): Promise<void> {
-    const { trace, cancel, headers, request } = arrived;
+  async function serveApi(request: IncomingMessage, response: ServerResponse, arrived: Arrived): Promise<void> {
+    const { trace, cancel, headers, requestId, query } = arrived;
     const receivedAt = deps.clock.now();
-    const path = arrived.path.startsWith("/proxy/") ? arrived.path.slice("/proxy".length) : arrived.path;
+    const explicitProxy = arrived.path.startsWith("/proxy/");
+    const path = explicitProxy ? arrived.path.slice("/proxy".length) : arrived.path;
     const call = { traceId: trace.traceId, traceparent: trace.traceparent, deadline: Number.POSITIVE_INFINITY, cancel };
     const identity = await authenticate(deps.resolver, headers, call);
     refuseExpired(identity.principal, receivedAt);
-    const incoming: Incoming = { ...arrived, path, identity, receivedAt };
-    const route = path === arrived.path ? matchRoute(request.method ?? "", path) : matchRoute("", "");
+    const incoming: Incoming = { request, response, headers, identity, trace, requestId, call, path, query, receivedAt };
+    const route = explicitProxy ? PROXY_ROUTE : matchRoute(request.method ?? "", path);
     requireScope(identity.principal, route.scopes);
     switch (route.kind) {
       case "chat":

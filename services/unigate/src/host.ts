@@ -50,7 +50,7 @@ export async function startHost(settings: Settings): Promise<RunningHost> {
   let grpc: GrpcServer | null = null;
   let healthServer: Awaited<ReturnType<typeof serveHealth>> | null = null;
   const stopAll = async (): Promise<void> => {
-    for (const name of [...names].reverse()) await running.get(name)?.stop?.();
+    for (const name of names.toReversed()) await running.get(name)?.stop?.();
     connections.close();
     await healthServer?.close();
     await lock.release();

@@ -15,8 +15,7 @@ const EMPTY = Buffer.alloc(0);
 /** Everything under /v1 that is no inference: answered here, or bridged to control and logging. */
 export async function serveBridge(deps: EdgeDeps, budget: BodyBudget, incoming: Incoming, route: Matched): Promise<void> {
   const { principal } = incoming.identity;
-  const { trace, cancel } = incoming;
-  const call: Call = { traceId: trace.traceId, traceparent: trace.traceparent, deadline: deps.clock.now() + DEADLINE_MS, cancel };
+  const call: Call = { ...incoming.call, deadline: deps.clock.now() + DEADLINE_MS };
   switch (route.kind) {
     case "models":
       return writeJson(incoming, 200, Buffer.from(JSON.stringify(await listModels(deps, principal, call))));

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Call, type CancelToken, GatewayError, type JsonObject, newUuid, type TraceContext } from "@unigate/core";
+import { type Call, GatewayError, type JsonObject, type TraceContext } from "@unigate/core";
 import type { Identity } from "../authenticate.ts";
 import type { ClientHeaders } from "../client-headers.ts";
 import type { EdgeDeps } from "../deps.ts";
@@ -18,7 +18,7 @@ export interface Incoming {
   readonly identity: Identity;
   readonly trace: TraceContext;
   readonly requestId: string;
-  readonly cancel: CancelToken;
+  readonly call: Call;
   /** Below /v1. */
   readonly path: string;
   readonly query: string;
@@ -94,8 +94,7 @@ function gatewayRequest(
   json: JsonObject | null,
   upload: AsyncIterable<Buffer> | null,
 ): GatewayRequest {
-  const { headers, identity, trace, cancel } = incoming;
-  const call: Call = { traceId: trace.traceId, traceparent: trace.traceparent, deadline: Number.POSITIVE_INFINITY, cancel };
+  const { headers, identity, trace, call } = incoming;
   return {
     requestId: incoming.requestId,
     surface,
@@ -113,9 +112,4 @@ function gatewayRequest(
     metadata: readMetadata(headers["x-gateway-metadata"]),
     receivedAt: incoming.receivedAt,
   };
-}
-
-/** A fresh request id. */
-export function newRequestId(): string {
-  return newUuid();
 }

@@ -45,7 +45,7 @@ export async function attemptPlan(run: Run, plan: PlanNode): Promise<TargetOutco
 }
 
 function goesOn(run: Run, outcome: TargetOutcome, onStatuses: readonly number[], anyNon2xx: boolean): boolean {
-  if (outcome.result.final || run.request.call.cancel.cancelled || run.request.upload !== null) return false;
+  if (outcome.result.final || run.call.cancel.cancelled || run.request.upload !== null) return false;
   const { status } = outcome.result;
   return anyNon2xx ? !succeeded(status) : onStatuses.includes(status);
 }
@@ -82,12 +82,12 @@ async function attemptTarget(run: Run, planned: PlanLeaf): Promise<TargetOutcome
     cache = await lookUp(run, leaf.cache, target, shaped);
     if (cache.hit !== null) return ended(hitResult(cache.hit.body, cache.hit.headers));
   } catch (error) {
-    if (run.request.call.cancel.cancelled) return ended(failedAttempt(cancelError(run.request.call), true));
+    if (run.call.cancel.cancelled) return ended(failedAttempt(cancelError(run.call), true));
     if (!(error instanceof GatewayError)) throw error;
     return ended(failedAttempt(error));
   }
-  const called = await callWithRetries(run, leaf, target, shaped);
-  return { ...called, attempt, leaf, target, shaped, cache, startedAt };
+  const { result, retries, retryCount } = await callWithRetries(run, leaf, target, shaped);
+  return { result, attempt, leaf, target, shaped, cache, retries, retryCount, startedAt };
 }
 
 /** The model that may name a provider: the body's, else the query's (behaviour 1.1). */
@@ -97,9 +97,10 @@ function modelNamed(run: Run): string | undefined {
   return run.request.query.includes("model=") ? (new URLSearchParams(run.request.query).get("model") ?? undefined) : undefined;
 }
 
+/** A proxied request need not name a model; when it does, the key's list holds for it too. */
 function refuseModel(run: Run, model: string): void {
   const allowed = run.request.principal.key.allowed_models;
-  if (allowed === null || run.request.surface === "proxy" || allowed.includes(model)) return;
+  if (allowed === null || allowed.includes(model) || (run.request.surface === "proxy" && model === "")) return;
   throw new GatewayError("model_not_allowed", `The API key may not use the model "${model}".`, { param: "model" });
 }
 

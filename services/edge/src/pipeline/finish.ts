@@ -20,11 +20,6 @@ export interface RunEnding {
 export function finishRun(run: Run, outcome: TargetOutcome, ending: RunEnding): void {
   recordAttempt(run, outcome, ending);
   if (hasRequestLimits(run)) settle(run, outcome);
-  const failed = ending.failure ?? outcome.result.failure;
-  run.deps.metrics.requests.inc({
-    surface: run.request.surface,
-    class: `${Math.floor((failed?.status ?? outcome.result.status) / 100)}xx`,
-  });
   if (ending.cancelled || !succeeded(outcome.result.status)) return;
   const body = ending.body ?? ending.end?.assembled ?? null;
   const { beforeHooks, afterHooks } = outcome.leaf;

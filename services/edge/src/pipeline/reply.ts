@@ -32,7 +32,7 @@ export function replyOf(run: Run, outcome: TargetOutcome, reserved: Reserved, do
       surface: run.request.surface,
     });
   }
-  finishRun(run, outcome, { body, end: null, cancelled: run.request.call.cancel.reason === "client_gone" });
+  finishRun(run, outcome, { body, end: null, cancelled: run.call.cancel.reason === "client_gone" });
   done();
   return { kind: "unary", status: statusOf(run, result.status), headers, body };
 }

@@ -1,4 +1,4 @@
-import type { CompiledConfig, JsonObject, Usage } from "@unigate/core";
+import type { Call, CompiledConfig, JsonObject, Usage } from "@unigate/core";
 import type { EdgeDeps } from "../deps.ts";
 import type { GatewayRequest } from "../gateway-request.ts";
 
@@ -21,6 +21,8 @@ export interface RequestConfig {
 export interface Run {
   readonly deps: EdgeDeps;
   readonly request: GatewayRequest;
+  /** The request's call, bounded by the longest time a request may take. */
+  readonly call: Call;
   readonly config: RequestConfig;
   /** Metadata of request and key, merged. */
   readonly metadata: Readonly<Record<string, string>>;

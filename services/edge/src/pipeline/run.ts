@@ -16,15 +16,15 @@ import { resolveConfig } from "./steps/resolve-config.ts";
  * then the answer, which settles and logs after its last byte. No step runs beside another: a refused request fires
  * no webhook and leaks no reservation. Throws the GatewayError of a refusal; failures of targets are answers.
  */
-export async function runRequest(deps: EdgeDeps, received: GatewayRequest): Promise<GatewayReply> {
-  const bounded = boundCall(received.call, deps.limits.maxRequestMs);
-  const request: GatewayRequest = { ...received, call: bounded.call };
+export async function runRequest(deps: EdgeDeps, request: GatewayRequest): Promise<GatewayReply> {
+  const bounded = boundCall(request.call, deps.limits.maxRequestMs);
   let run: Run | null = null;
   try {
     const config = await resolveConfig(deps, request);
     run = {
       deps,
       request,
+      call: bounded.call,
       config,
       metadata: mergeMetadata(request.metadata, request.principal.key.defaults.metadata),
       attempts: 0,

@@ -51,8 +51,8 @@ export async function* streamReply(run: Run, outcome: TargetOutcome, stream: Ope
     finished = true;
   } catch (error) {
     if (proxied) throw error;
-    const known = run.request.call.cancel.cancelled
-      ? cancelError(run.request.call)
+    const known = run.call.cancel.cancelled
+      ? cancelError(run.call)
       : error instanceof GatewayError
         ? error
         : new GatewayError("service_unavailable");
@@ -63,7 +63,7 @@ export async function* streamReply(run: Run, outcome: TargetOutcome, stream: Ope
     yield errorEvent(run, outcome, failure);
   } finally {
     if (!finished || failure !== null) await stream.parts.return?.();
-    const cancelled = run.request.call.cancel.reason === "client_gone" || (!finished && failure === null);
+    const cancelled = run.call.cancel.reason === "client_gone" || (!finished && failure === null);
     finishRun(run, outcome, { body: null, end, cancelled, failure });
     done();
   }

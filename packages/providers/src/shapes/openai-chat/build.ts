@@ -80,7 +80,8 @@ function isDeveloper(message: unknown): message is JsonObject {
 
 function requestHeaders(input: BuildInput, options: OpenAiChatOptions): Record<string, string> {
   const headers: Record<string, string> = { "content-type": "application/json", accept: "application/json" };
-  for (const [setting, name] of Object.entries(options.settingHeaders ?? {})) {
+  for (const setting in options.settingHeaders) {
+    const name = options.settingHeaders[setting] ?? setting;
     const value = input.settings[setting];
     if (typeof value === "string" && value !== "") headers[name] = headerText(value, setting);
   }

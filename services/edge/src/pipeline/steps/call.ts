@@ -10,7 +10,11 @@ import type { ShapedBody } from "./shape-body.ts";
 const MAX_ERROR_BODY = 1024 * 1024;
 const NO_DROP: string[] = [];
 /** Client headers that a provider's transform may want to see. */
-const PROVIDER_HEADERS = ["anthropic-beta", "anthropic-version", "openai-beta"] as const;
+const PROVIDER_HEADERS = [
+  ["anthropic-beta", "x-gateway-anthropic-beta"],
+  ["anthropic-version", "x-gateway-anthropic-version"],
+  ["openai-beta", "x-gateway-openai-beta"],
+] as const;
 
 /**
  * One exchange with the upstream through the connector. The upstream's answer and its failures are values; a fault
@@ -19,20 +23,14 @@ const PROVIDER_HEADERS = ["anthropic-beta", "anthropic-version", "openai-beta"] 
 export async function callConnector(run: Run, leaf: CompiledLeaf, target: ResolvedTarget, shaped: ShapedBody): Promise<AttemptResult> {
   const invoke = invokeRequest(run, leaf, target, shaped);
   const { connector } = run.deps;
-  const { call, upload, surface } = run.request;
+  const { call } = run;
+  const { upload, surface } = run.request;
   try {
     if (upload !== null) return await openStream(connector.exchange(uploadParts(invoke, upload), call));
     if (shaped.stream || surface === "proxy") return await openStream(connector.invokeStream(invoke, call));
     const reply = await connector.invoke(invoke, call);
     const head = headOf(reply.head);
-    return {
-      ...fromHead(head),
-      body: reply.body,
-      stream: null,
-      usage: reply.usage ?? null,
-      model: reply.model,
-      finishReason: reply.finishReason,
-    };
+    return result(head, reply.body, null, reply.usage ?? null, reply.model, reply.finishReason);
   } catch (error) {
     return connectorFault(run, call, error);
   }
@@ -73,8 +71,8 @@ function invokeRequest(run: Run, leaf: CompiledLeaf, target: ResolvedTarget, sha
 
 function providerHeaders(headers: Readonly<Record<string, string>>): { name: string; value: string }[] {
   const found: { name: string; value: string }[] = [];
-  for (const name of PROVIDER_HEADERS) {
-    const value = headers[name] ?? headers[`x-gateway-${name}`];
+  for (const [name, own] of PROVIDER_HEADERS) {
+    const value = headers[name] ?? headers[own];
     if (value !== undefined) found.push({ name, value });
   }
   return found;
@@ -93,17 +91,10 @@ async function openStream(parts: AsyncIterable<ReplyPart>): Promise<AttemptResul
   if (first.done === true || first.value.part?.$case !== "head") throw new Error("the connector sent no head");
   const head = first.value.part.value;
   if (head.status >= 200 && head.status < 400) {
-    return { ...fromHead(head), body: null, stream: { parts: afterHead(iterator) }, usage: null, model: "", finishReason: "" };
+    return result(head, null, { parts: afterHead(iterator) }, null, "", "");
   }
   const { body, end } = await readAll(iterator);
-  return {
-    ...fromHead(head),
-    body,
-    stream: null,
-    usage: end?.usage ?? null,
-    model: end?.model ?? "",
-    finishReason: end?.finishReason ?? "",
-  };
+  return result(head, body, null, end?.usage ?? null, end?.model ?? "", end?.finishReason ?? "");
 }
 
 function afterHead(iterator: AsyncIterator<ReplyPart>) {
@@ -142,12 +133,24 @@ function headOf(head: Head | undefined): Head {
   return head;
 }
 
-function fromHead(head: Head) {
+function result(
+  head: Head,
+  body: Buffer | null,
+  stream: AttemptResult["stream"],
+  usage: AttemptResult["usage"],
+  model: string,
+  finishReason: string,
+): AttemptResult {
   return {
     status: head.status,
     headers: head.headers,
+    body,
+    stream,
     failure: head.failure ?? null,
     retryAfterMs: head.retryAfterMs ?? null,
+    usage,
+    model,
+    finishReason,
     final: false,
     timings: { upstreamMs: head.upstreamMs },
   };

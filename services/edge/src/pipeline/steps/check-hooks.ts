@@ -73,10 +73,10 @@ async function check(
         facts: factsOf(run, shaped.model, shaped.stream),
         headers: [],
       },
-      { ...request.call, deadline: Math.min(request.call.deadline, deps.clock.now() + CHECK_DEADLINE_MS) },
+      { ...request.call, deadline: Math.min(run.call.deadline, deps.clock.now() + CHECK_DEADLINE_MS) },
     );
   } catch (error) {
-    if (request.call.cancel.cancelled) throw error;
+    if (run.call.cancel.cancelled) throw error;
     deps.log.warn({ traceId: request.trace.traceId, error: String(error) }, "guardrail is unavailable; its checks count as errored");
     return null;
   }

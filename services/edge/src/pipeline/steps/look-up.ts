@@ -37,10 +37,10 @@ export async function lookUp(run: Run, rule: CacheRule | null, target: ResolvedT
         refresh,
         peek: false,
       },
-      { ...request.call, deadline: Math.min(request.call.deadline, deps.clock.now() + DEADLINE_MS) },
+      { ...request.call, deadline: Math.min(run.call.deadline, deps.clock.now() + DEADLINE_MS) },
     );
   } catch (error) {
-    if (request.call.cancel.cancelled) throw error;
+    if (run.call.cancel.cancelled) throw error;
     deps.log.warn({ traceId: request.trace.traceId, error: String(error) }, "cache is unavailable; counted as a miss");
     return { status: "MISS", hit: null, fillToken: "", maxAge: rule.maxAge };
   }

@@ -15,7 +15,7 @@ export async function planRequest(run: Run): Promise<PlanNode> {
   try {
     return await askRouter(run);
   } catch (error) {
-    if (error instanceof GatewayError || run.request.call.cancel.cancelled) throw error;
+    if (error instanceof GatewayError || run.call.cancel.cancelled) throw error;
     run.deps.log.warn({ traceId: run.request.trace.traceId, error: String(error) }, "router is unavailable; the edge plans alone");
     const planned = planConfig(compiled, run.deps);
     run.decision = { choices: planned.choices, degraded: "router" };
@@ -37,7 +37,7 @@ async function askRouter(run: Run): Promise<PlanNode> {
         branch: NO_HASH,
         explain: false,
       },
-      request.call,
+      run.call,
     );
   let reply = await ask(NO_HASH);
   if (reply.outcome?.$case === "needConfig") reply = await ask(config.json);

@@ -38,10 +38,10 @@ export async function reserve(run: Run): Promise<Reserved> {
         tokens: 0,
         leaseMs: deps.limits.maxRequestMs,
       },
-      { ...request.call, deadline: Math.min(request.call.deadline, deps.clock.now() + DEADLINE_MS) },
+      { ...request.call, deadline: Math.min(run.call.deadline, deps.clock.now() + DEADLINE_MS) },
     );
   } catch (error) {
-    if (request.call.cancel.cancelled) throw error;
+    if (run.call.cancel.cancelled) throw error;
     deps.log.warn({ traceId: request.trace.traceId, error: String(error) }, "policy is unavailable; the request passes");
     return NOTHING;
   }

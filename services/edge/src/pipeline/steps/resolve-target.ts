@@ -82,14 +82,11 @@ interface SavedProvider {
 
 async function savedProvider(run: Run, slug: string): Promise<SavedProvider | null> {
   const ref = { kind: "provider", id: slug, tenant: run.request.principal.tenant } as const;
-  return run.deps.resolver.peek<ProviderResource>(ref) ?? (await run.deps.resolver.resolve<ProviderResource>(ref, run.request.call));
+  return run.deps.resolver.peek<ProviderResource>(ref) ?? (await run.deps.resolver.resolve<ProviderResource>(ref, run.call));
 }
 
 function withSaved(run: Run, leaf: CompiledLeaf, { value, sealed }: SavedProvider): ResolvedTarget {
-  const allowed = run.request.principal.key.allowed_providers;
-  if (allowed !== null && !allowed.includes(value.slug)) {
-    throw new GatewayError("provider_not_allowed", `The API key may not use the provider "@${value.slug}".`, { param: "provider" });
-  }
+  refuseProvider(run, value.slug, `@${value.slug}`);
   const foreignHost = callersHost(run, leaf);
   if (foreignHost !== null && !value.allow_custom_host) {
     throw new GatewayError(
@@ -116,6 +113,7 @@ function withSaved(run: Run, leaf: CompiledLeaf, { value, sealed }: SavedProvide
 
 async function inlineTarget(run: Run, leaf: CompiledLeaf, name: string): Promise<ResolvedTarget> {
   const provider = catalogueEntry(name);
+  refuseProvider(run, provider.id, provider.id);
   const { headers } = run.request;
   const fromHeaders = headerFields(headers);
   const credentials: Header[] = [...fromHeaders.credentials];
@@ -149,6 +147,13 @@ async function inlineTarget(run: Run, leaf: CompiledLeaf, name: string): Promise
     customHost: host ?? "",
   });
   return { provider, slug: "", resource: null, target };
+}
+
+/** A key that is bound to providers may not go past them with a credential of its own. */
+function refuseProvider(run: Run, name: string, shown: string): void {
+  const allowed = run.request.principal.key.allowed_providers;
+  if (allowed === null || allowed.includes(name)) return;
+  throw new GatewayError("provider_not_allowed", `The API key may not use the provider "${shown}".`, { param: "provider" });
 }
 
 /** The custom host that the caller itself named; a saved config's is not one. */
