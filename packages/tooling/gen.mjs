@@ -1,6 +1,6 @@
 // Regenerates everything that is generated and committed: contracts from proto/, the provider registry from its folders.
 import { spawnSync } from "node:child_process";
-import { readdirSync, rmSync, writeFileSync, mkdirSync, existsSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -27,19 +27,26 @@ function genRegistry(pkg, skip, constant, type) {
     .map((entry) => entry.name)
     .sort();
   const local = (name) => name.replace(/[^a-zA-Z0-9]+(.)?/g, (_, next) => (next ?? "").toUpperCase()).replace(/^(\d)/, "_$1");
-  writeFileSync(join(source, "registry.generated.ts"), [
-    "// Made by `pnpm gen` from the folders beside this file. Do not edit.",
-    ...names.map((name) => `import ${local(name)} from "./${name}/index.ts";`),
-    `import type { ${type} } from "./define.ts";`,
-    "",
-    `export const ${constant}: readonly ${type}[] = [`,
-    ...names.map((name) => `  ${local(name)},`),
-    "];",
-    "",
-  ].join("\n"));
+  writeFileSync(
+    join(source, "registry.generated.ts"),
+    [
+      "// Made by `pnpm gen` from the folders beside this file. Do not edit.",
+      ...names.map((name) => `import ${local(name)} from "./${name}/index.ts";`),
+      `import type { ${type} } from "./define.ts";`,
+      "",
+      `export const ${constant}: readonly ${type}[] = [`,
+      ...names.map((name) => `  ${local(name)},`),
+      "];",
+      "",
+    ].join("\n"),
+  );
 }
 
 genContracts();
 genRegistry("providers", ["shapes", "auth", "vendors"], "providers", "Provider");
 genRegistry("checks", [], "checks", "Check");
-run(bin("biome"), ["check", "--write", "--log-level=error", "packages/providers/src/registry.generated.ts", "packages/checks/src/registry.generated.ts"], root);
+run(
+  bin("biome"),
+  ["check", "--write", "--log-level=error", "packages/providers/src/registry.generated.ts", "packages/checks/src/registry.generated.ts"],
+  root,
+);

@@ -37,7 +37,8 @@ export function family(pid) {
     } catch {}
   }
   const members = [pid];
-  for (let index = 0; index < members.length; index++) for (const [child, parent] of parents) if (parent === members[index]) members.push(child);
+  for (let index = 0; index < members.length; index++)
+    for (const [child, parent] of parents) if (parent === members[index]) members.push(child);
   return members;
 }
 
@@ -76,7 +77,14 @@ export async function startGateway(mode, upstreamPort, key) {
       "",
     ].join("\n"),
   );
-  const env = { HOST: "127.0.0.1", PORT: "0", UNIGATE_DATA_DIR: join(folder, "data"), UNIGATE_CONFIG: config, UNIGATE_LOG_LEVEL: "error", NODE_ENV: "production" };
+  const env = {
+    HOST: "127.0.0.1",
+    PORT: "0",
+    UNIGATE_DATA_DIR: join(folder, "data"),
+    UNIGATE_CONFIG: config,
+    UNIGATE_LOG_LEVEL: "error",
+    NODE_ENV: "production",
+  };
   const started = performance.now();
   const running = await start(mode === "mesh" ? "../../services/unigate/dist/mesh.js" : "../../services/unigate/dist/main.js", { env });
   return { ...running, startMs: performance.now() - started };

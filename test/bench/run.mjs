@@ -2,7 +2,7 @@
 // Absolute times mean little on a shared machine; the ratios are what is compared.
 import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
-import { makeGatewayKey } from "../../packages/secrets/dist/index.js";
+import { makeGatewayKey } from "@unigate/secrets";
 import { closedLoop, fixedRate, percentile } from "./load.mjs";
 import { cpuMicros, family, residentMiB, start, startGateway, stop } from "./processes.mjs";
 
@@ -48,7 +48,13 @@ try {
   for (const subject of subjects) subject.idleMiB = residentMiB(family(subject.running.child.pid));
   for (const kind of ["unary", "stream"]) {
     const samples = new Map(subjects.map((subject) => [subject.name, []]));
-    const targetOf = (subject) => ({ origin: origin(subject.port), path: "/v1/chat/completions", headers: subject.headers, body: body(kind === "stream"), stream: kind === "stream" });
+    const targetOf = (subject) => ({
+      origin: origin(subject.port),
+      path: "/v1/chat/completions",
+      headers: subject.headers,
+      body: body(kind === "stream"),
+      stream: kind === "stream",
+    });
     for (const subject of subjects) await closedLoop(targetOf(subject), counts[kind] / 4, WIDTH);
     // Rounds in turn, so that drift of the machine falls on all alike.
     for (let round = 0; round < rounds; round++) {
@@ -58,7 +64,9 @@ try {
         const started = performance.now();
         const { failed } = await closedLoop(targetOf(subject), counts[kind], WIDTH);
         failures += failed;
-        samples.get(subject.name).push({ cpu: (cpuMicros(pids) - before) / counts[kind], perSecond: (counts[kind] * 1000) / (performance.now() - started) });
+        samples
+          .get(subject.name)
+          .push({ cpu: (cpuMicros(pids) - before) / counts[kind], perSecond: (counts[kind] * 1000) / (performance.now() - started) });
         say(`${kind} round ${round + 1}: ${subject.name} ${samples.get(subject.name).at(-1).cpu.toFixed(0)} us CPU a request`);
       }
     }
@@ -77,7 +85,12 @@ try {
         p99_ms: percentile(times, 0.99),
       };
       base ??= row;
-      rows.push({ ...row, ratio: row.cpu_us / base.cpu_us, added_p50_ms: row.p50_ms - base.p50_ms, added_p99_ms: row.p99_ms - base.p99_ms });
+      rows.push({
+        ...row,
+        ratio: row.cpu_us / base.cpu_us,
+        added_p50_ms: row.p50_ms - base.p50_ms,
+        added_p99_ms: row.p99_ms - base.p99_ms,
+      });
     }
   }
 } finally {
@@ -90,11 +103,19 @@ const table = [
   "",
   "| case | subject | CPU us a request | ratio | requests/s | added p50 ms | added p99 ms |",
   "|---|---|---|---|---|---|---|",
-  ...rows.map((row) => `| ${row.case} | ${row.subject} | ${row.cpu_us} | ${row.ratio.toFixed(2)} | ${row.per_second} | ${row.added_p50_ms.toFixed(2)} | ${row.added_p99_ms.toFixed(2)} |`),
+  ...rows.map(
+    (row) =>
+      `| ${row.case} | ${row.subject} | ${row.cpu_us} | ${row.ratio.toFixed(2)} | ${row.per_second} | ${row.added_p50_ms.toFixed(2)} | ${row.added_p99_ms.toFixed(2)} |`,
+  ),
   "",
   "| subject | start ms | resident MiB at start | after the run |",
   "|---|---|---|---|",
-  ...subjects.slice(1).map((subject) => `| ${subject.name} | ${subject.running.startMs.toFixed(0)} | ${subject.idleMiB.toFixed(0)} | ${subject.loadedMiB.toFixed(0)} |`),
+  ...subjects
+    .slice(1)
+    .map(
+      (subject) =>
+        `| ${subject.name} | ${subject.running.startMs.toFixed(0)} | ${subject.idleMiB.toFixed(0)} | ${subject.loadedMiB.toFixed(0)} |`,
+    ),
 ].join("\n");
 process.stdout.write(`${table}\n`);
 const jsonFile = process.argv.find((word) => word.startsWith("--json="));

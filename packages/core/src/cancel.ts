@@ -61,10 +61,13 @@ export const LONGEST_TIMER_MS = 2_147_483_647;
 /** Resolves after `ms` (at most LONGEST_TIMER_MS), or at once with false when cancelled. */
 export function sleep(ms: number, token: CancelToken): Promise<boolean> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => {
-      stop();
-      resolve(true);
-    }, Math.min(ms, LONGEST_TIMER_MS));
+    const timer = setTimeout(
+      () => {
+        stop();
+        resolve(true);
+      },
+      Math.min(ms, LONGEST_TIMER_MS),
+    );
     const stop = token.onCancel(() => {
       clearTimeout(timer);
       resolve(false);

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "./json.ts";
+import type { JsonObject } from "./json.ts";
 
 /** A key, an index, or "*" for every element. */
 type Step = string | number;
@@ -20,8 +20,13 @@ export function parsePath(text: string): Step[] | null {
   return steps;
 }
 
-/** The keys to remove of each object and array that changes; none for one that only holds another that changes. */
-type Removals = Map<object, Set<Step>>;
+/** What to remove, while the paths are walked. */
+interface Marking {
+  /** The keys to remove of each object and array that changes; none for one that only holds another that changes. */
+  readonly removals: Map<object, Set<Step>>;
+  /** Visits still allowed. */
+  left: number;
+}
 
 /**
  * `body`, a tree as JSON.parse makes it, without what the paths name. An index counts the elements of `body` as it
@@ -29,62 +34,52 @@ type Removals = Map<object, Set<Step>>;
  * removed value is copied, and `body` comes back when nothing was removed.
  */
 export function dropParams(body: unknown, paths: readonly string[]): unknown {
-  const removals: Removals = new Map();
-  const budget = { left: MAX_VISITS };
+  const marking: Marking = { removals: new Map(), left: MAX_VISITS };
   for (const path of paths) {
     const steps = parsePath(path);
-    if (steps !== null) mark(body, steps, 0, removals, budget);
+    if (steps !== null) mark(marking, steps, 0, body);
   }
-  return without(body, removals);
+  return without(body, marking.removals);
 }
 
-/** Notes what one path removes at or below `value`. Says whether there was anything. */
-function mark(value: unknown, steps: readonly Step[], at: number, removals: Removals, budget: { left: number }): boolean {
+/** Notes what the steps from `at` on remove below `value`. Says whether there was anything. */
+function mark(marking: Marking, steps: readonly Step[], at: number, value: unknown): boolean {
   const step = steps[at];
   if (step === undefined || typeof value !== "object" || value === null) return false;
-  if (Array.isArray(value) && step === "*") {
-    let some = false;
-    for (let index = 0; index < value.length && budget.left > 0; index++) {
-      some = markKey(value, index, value[index], steps, at, removals, budget) || some;
-    }
-    return some;
+  if (!Array.isArray(value)) {
+    const key = String(step);
+    return Object.hasOwn(value, key) && markKey(marking, steps, at, value, key, (value as JsonObject)[key]);
   }
-  if (Array.isArray(value)) {
+  if (step !== "*") {
     const index = /^\d+$/.test(String(step)) ? Number(step) : -1;
-    return index >= 0 && index < value.length && markKey(value, index, value[index], steps, at, removals, budget);
+    return index >= 0 && index < value.length && markKey(marking, steps, at, value, index, value[index]);
   }
-  const key = String(step);
-  return Object.hasOwn(value, key) && markKey(value, key, (value as JsonObject)[key], steps, at, removals, budget);
+  let some = false;
+  for (let index = 0; index < value.length && marking.left > 0; index++) {
+    if (markKey(marking, steps, at, value, index, value[index])) some = true;
+  }
+  return some;
 }
 
-function markKey(
-  holder: object,
-  key: Step,
-  inner: unknown,
-  steps: readonly Step[],
-  at: number,
-  removals: Removals,
-  budget: { left: number },
-): boolean {
-  if (budget.left-- <= 0) return false;
+function markKey(marking: Marking, steps: readonly Step[], at: number, holder: object, key: Step, inner: unknown): boolean {
+  if (marking.left-- <= 0) return false;
   const isLast = at === steps.length - 1;
-  if (!isLast && !mark(inner, steps, at + 1, removals, budget)) return false;
-  let keys = removals.get(holder);
+  if (!isLast && !mark(marking, steps, at + 1, inner)) return false;
+  let keys = marking.removals.get(holder);
   if (keys === undefined) {
     keys = new Set();
-    removals.set(holder, keys);
+    marking.removals.set(holder, keys);
   }
   if (isLast) keys.add(key);
   return true;
 }
 
-function without(value: unknown, removals: Removals): unknown {
+function without(value: unknown, removals: ReadonlyMap<object, ReadonlySet<Step>>): unknown {
   if (typeof value !== "object" || value === null) return value;
   const keys = removals.get(value);
   if (keys === undefined) return value;
   if (Array.isArray(value)) return value.filter((_, index) => !keys.has(index)).map((item) => without(item, removals));
-  if (!isObject(value)) return value;
-  const copy = { ...value };
+  const copy: JsonObject = { ...value };
   for (const key of keys) delete copy[key];
   for (const [key, inner] of Object.entries(copy)) copy[key] = without(inner, removals);
   return copy;

@@ -4,6 +4,8 @@ export interface SettingSpec {
   readonly help: string;
   readonly min?: number;
   readonly max?: number;
+  /** What a text must look like. */
+  readonly form?: { readonly pattern: RegExp; readonly expected: string };
 }
 
 /** A setting that cannot be used. */
@@ -16,9 +18,22 @@ export class SettingError extends Error {
 }
 
 const MIB = 1024 * 1024;
+/** The longest a timer can wait, ms and s. */
+const LONGEST_MS = 2_147_483_647;
+const LONGEST_SECONDS = 2_147_483;
+
+/** Of `UNIGATE_<SERVICE>_ADDR`. */
+export const addressForm: NonNullable<SettingSpec["form"]> = {
+  pattern: /^[^\s:]+:\S+$/,
+  expected: "a gRPC target such as dns:///unigate-router:50051 or 127.0.0.1:50051",
+};
 
 export const settingSpecs: Readonly<Record<string, SettingSpec>> = {
-  HOST: { default: "127.0.0.1", help: "address the HTTP front listens on" },
+  HOST: {
+    default: "127.0.0.1",
+    help: "address the HTTP front listens on",
+    form: { pattern: /^[^\s/]+$/, expected: "an address or host name such as 0.0.0.0" },
+  },
   PORT: { default: "8080", help: "port of the HTTP front; 0 = any free one", max: 65_535 },
   UNIGATE_TARGET: { default: "all", help: "services to run here, comma-separated (same as --target)" },
   UNIGATE_DATA_DIR: { default: ".unigate", help: "folder for keys and stores" },
@@ -28,7 +43,11 @@ export const settingSpecs: Readonly<Record<string, SettingSpec>> = {
     default: null,
     help: "32 bytes, base64 or hex, that seal provider secrets; a 0600 file is made in one process when absent",
   },
-  UNIGATE_GRPC_LISTEN: { default: ":50051", help: "address the gRPC server of this process listens on" },
+  UNIGATE_GRPC_LISTEN: {
+    default: ":50051",
+    help: "address the gRPC server of this process listens on",
+    form: { pattern: /^(?:unix:\S+|\S*:\d{1,5})$/, expected: "host:port, :port or unix:/path" },
+  },
   UNIGATE_METRICS_PORT: { default: null, help: "port of /healthz, /readyz and /metrics; 9090 when services run apart", max: 65_535 },
   UNIGATE_MESH_TOKEN: { default: null, help: "shared token between the services of a mesh without certificates" },
   UNIGATE_EGRESS_ALLOW: { default: null, help: "private hosts that users' URLs may reach: names, *.suffix, CIDRs, comma-separated" },
@@ -36,10 +55,24 @@ export const settingSpecs: Readonly<Record<string, SettingSpec>> = {
   UNIGATE_UPLOAD_LIMIT: { default: String(512 * MIB), help: "largest streamed upload, bytes", min: 1024 },
   UNIGATE_INFLIGHT_BYTES: { default: String(256 * MIB), help: "bodies held in memory at once, bytes; more is 503", min: 1024 },
   UNIGATE_MAX_INFLIGHT: { default: "10000", help: "requests at once; more is 503", min: 1 },
-  UNIGATE_MAX_REQUEST_SECONDS: { default: "900", help: "longest time of one request", min: 1 },
-  UNIGATE_DRAIN_SECONDS: { default: "120", help: "how long running requests may go on after SIGTERM" },
+  UNIGATE_MAX_REQUEST_SECONDS: { default: "900", help: "longest time of one request", min: 1, max: LONGEST_SECONDS },
+  UNIGATE_DRAIN_SECONDS: { default: "120", help: "how long running requests may go on after SIGTERM", max: LONGEST_SECONDS },
   UNIGATE_IDENTITY_MAX_STALE: { default: "3600", help: "seconds that known keys work while control is down; 0 = fail at once" },
-  UNIGATE_HEARTBEAT_MS: { default: "15000", help: "silence after which a stream gets a comment, ms", min: 10 },
-  UNIGATE_CORS_ORIGINS: { default: null, help: "origins allowed to call from a browser, comma-separated" },
-  UNIGATE_LOG_LEVEL: { default: "info", help: "process log: fatal, error, warn, info, debug, trace or silent" },
+  UNIGATE_HEARTBEAT_MS: { default: "15000", help: "silence after which a stream gets a comment, ms", min: 10, max: LONGEST_MS },
+  UNIGATE_CORS_ORIGINS: {
+    default: null,
+    help: "origins allowed to call from a browser, comma-separated",
+    form: {
+      pattern: /^(?:[\s,]*(?:\*|https?:\/\/[^\s,/]+)(?=[\s,]|$))+[\s,]*$/,
+      expected: "* or origins such as https://app.example.com, comma-separated",
+    },
+  },
+  UNIGATE_LOG_LEVEL: {
+    default: "info",
+    help: "process log: fatal, error, warn, info, debug, trace or silent",
+    form: {
+      pattern: /^(?:fatal|error|warn|info|debug|trace|silent)$/,
+      expected: "one of fatal, error, warn, info, debug, trace, silent",
+    },
+  },
 };

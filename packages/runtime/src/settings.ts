@@ -1,5 +1,5 @@
 import { Secret } from "@unigate/core";
-import { SettingError, type SettingSpec, settingSpecs } from "./setting-specs.ts";
+import { addressForm, SettingError, type SettingSpec, settingSpecs } from "./setting-specs.ts";
 
 /** Every setting of the process, read and checked once at start. */
 export interface Settings {
@@ -41,14 +41,15 @@ const SERVICES = ["router", "connector", "cache", "policy", "guardrail", "loggin
 export function buildSettings(environment: Readonly<Record<string, string | undefined>>, targets: string | undefined): Settings {
   const given: Record<string, string> = {};
   for (const [name, value] of Object.entries(environment)) if (value !== undefined && value !== "") given[name] = value;
-  const text = (name: string): string | null => given[name] ?? settingSpecs[name]?.default ?? null;
+  const text = (name: string): string | null => readText(name, given[name], settingSpecs[name]);
   const secret = (name: string): Secret | null => (given[name] === undefined ? null : new Secret(given[name]));
   const required = (name: string): string => text(name) ?? "";
   const number = (name: string): number => readNumber(name, required(name), settingSpecs[name]);
   const addresses: Record<string, string> = {};
   for (const service of SERVICES) {
-    const address = given[`UNIGATE_${service.toUpperCase()}_ADDR`];
-    if (address !== undefined) addresses[service] = address;
+    const name = `UNIGATE_${service.toUpperCase()}_ADDR`;
+    const address = readText(name, given[name], { default: null, help: "", form: addressForm });
+    if (address !== null) addresses[service] = address;
   }
   return {
     host: required("HOST"),
@@ -57,7 +58,7 @@ export function buildSettings(environment: Readonly<Record<string, string | unde
     configFile: text("UNIGATE_CONFIG"),
     adminKey: secret("UNIGATE_ADMIN_KEY"),
     masterKey: secret("UNIGATE_MASTER_KEY"),
-    targets: list(targets ?? required("UNIGATE_TARGET")),
+    targets: targets === undefined ? readTargets("UNIGATE_TARGET", required("UNIGATE_TARGET")) : readTargets("--target", targets),
     grpcListen: required("UNIGATE_GRPC_LISTEN"),
     metricsPort: text("UNIGATE_METRICS_PORT") === null ? null : number("UNIGATE_METRICS_PORT"),
     meshToken: secret("UNIGATE_MESH_TOKEN"),
@@ -84,8 +85,20 @@ function list(text: string): string[] {
     .filter((item) => item !== "");
 }
 
+function readTargets(name: string, text: string): string[] {
+  const targets = list(text);
+  if (targets.length > 0) return targets;
+  throw new SettingError(name, text, "all, or services such as edge,connector");
+}
+
+function readText(name: string, text: string | undefined, spec: SettingSpec | undefined): string | null {
+  if (text === undefined) return spec?.default ?? null;
+  if (spec?.form === undefined || spec.form.pattern.test(text)) return text;
+  throw new SettingError(name, text, spec.form.expected);
+}
+
 function readNumber(name: string, text: string, spec: SettingSpec | undefined): number {
-  const value = Number(text);
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   const { min = 0, max = Number.MAX_SAFE_INTEGER } = spec ?? {};
   if (Number.isInteger(value) && value >= min && value <= max) return value;
   throw new SettingError(name, text, `a whole number from ${min} to ${max}`);

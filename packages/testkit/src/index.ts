@@ -1,4 +1,3 @@
-export { type Connection, type Runner, type RunnerOptions, runners } from "./runners.ts";
 export {
   framedChunks,
   loadOwnRecordings,
@@ -10,3 +9,28 @@ export {
   type Recording,
   streamBytes,
 } from "./fixtures.ts";
+export {
+  type Gateway,
+  type GatewayMode,
+  type GatewayOptions,
+  type GatewayService,
+  gatewayModes,
+  startGateway,
+} from "./gateway.ts";
+export { CHAT_USAGE, chatChunk, chatCompletion, chatReply, chatStreamReply, DONE, usageChunk } from "./openai-wire.ts";
+export { type Requirement, type RequirementName, requirement } from "./requirements.ts";
+export { type Connection, type Runner, type RunnerOptions, runners } from "./runners.ts";
+export { until } from "./until.ts";
+export { type ReceivedRequest, type Script, startUpstream, type Upstream } from "./upstream.ts";
+export {
+  cutReply,
+  errorReply,
+  hangReply,
+  jsonReply,
+  type Piece,
+  type Reply,
+  rawReply,
+  replay,
+  reply,
+  sseReply,
+} from "./upstream-reply.ts";

@@ -1,4 +1,13 @@
-import { localPort, type OnFault, openChannel, type RpcLimits, type ServiceDefinition, type ServicePort, serveGrpc, wirePort } from "@unigate/rpc";
+import {
+  localPort,
+  type OnFault,
+  openChannel,
+  type RpcLimits,
+  type ServiceDefinition,
+  type ServicePort,
+  serveGrpc,
+  wirePort,
+} from "@unigate/rpc";
 
 export interface RunnerOptions extends RpcLimits {
   /** Called with what a handler threw when it was no RpcError, and the method. */
@@ -9,13 +18,17 @@ export interface RunnerOptions extends RpcLimits {
 export interface Connection<D extends ServiceDefinition> {
   readonly port: ServicePort<D>;
   /** Ends it. Over "wire" it also throws when somebody changed a message that it had received. */
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /** One way to call a service. A suite that runs over all of them proves that a caller cannot tell them apart. */
 export interface Runner {
   readonly name: "local" | "wire" | "grpc";
-  connect<D extends ServiceDefinition>(definition: D, implementation: ServicePort<D>, options?: RunnerOptions): Promise<Connection<D>>;
+  readonly connect: <D extends ServiceDefinition>(
+    definition: D,
+    implementation: ServicePort<D>,
+    options?: RunnerOptions,
+  ) => Promise<Connection<D>>;
 }
 
 /** local: by reference. wire: encoded, decoded and guarded against changes, in process. grpc: over loopback TCP. */

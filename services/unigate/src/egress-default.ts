@@ -1,7 +1,7 @@
 import { LOCAL_EGRESS_ALLOW } from "@unigate/http";
 
 /** Whether a listen address is reachable from this machine only. */
-export function isLoopback(host: string): boolean {
+function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || host.startsWith("127.");
 }
 

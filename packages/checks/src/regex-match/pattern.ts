@@ -1,7 +1,7 @@
 import { RE2JS } from "re2js";
 import { CheckParameterError } from "../define.ts";
 
-export const MAX_PATTERN_LENGTH = 1_000;
+const MAX_PATTERN_LENGTH = 1_000;
 /** Characters of a text that a pattern may look at. */
 export const MAX_TEXT_LENGTH = 256 * 1_024;
 /** Instructions of a compiled pattern: counted repeats multiply. */

@@ -1,7 +1,7 @@
 import { bufferOfJson, type JsonObject } from "../json.ts";
 import { SETTING_FIELDS } from "./fields.ts";
 import { type Inherited, inherit, NOTHING_INHERITED } from "./inherit.ts";
-import { readConfig } from "./read.ts";
+import { MAX_PROBLEMS, readConfig } from "./read.ts";
 import { joined, modelSlug, nodeProblems } from "./rules.ts";
 import type { ConfigNode } from "./schema.ts";
 import type { CompiledConfig, CompiledLeaf, CompiledNode, ConfigProblem, Destination } from "./types.ts";
@@ -12,6 +12,7 @@ export type CompileResult =
 
 /** How many targets a config may have (behaviour 1.2). */
 const MAX_ROOT_TARGETS = 100;
+const MAX_CONDITIONAL_TARGETS = 1_000;
 const MAX_NESTED_TARGETS = 50;
 const NO_SETTINGS = Buffer.alloc(0);
 
@@ -24,7 +25,7 @@ export function compileConfig(json: unknown, origin: "saved" | "inline"): Compil
   if (!read.ok) return read;
   const building: Building = { leaves: [], problems: [], saved: origin === "saved", needsRouter: false };
   const root = compileNode(building, read.node, NOTHING_INHERITED, "", false);
-  if (building.problems.length > 0) return { ok: false, problems: building.problems };
+  if (building.problems.length > 0) return { ok: false, problems: building.problems.slice(0, MAX_PROBLEMS) };
   return { ok: true, config: { root, leaves: building.leaves, warnings: read.warnings, needsRouter: building.needsRouter } };
 }
 
@@ -40,7 +41,8 @@ function compileNode(building: Building, node: ConfigNode, parent: Inherited, pa
   const own = inherit(parent, node);
   if (node.strategy === undefined || node.targets === undefined) return compileLeaf(building, node, own, path);
 
-  const limit = isTarget ? MAX_NESTED_TARGETS : MAX_ROOT_TARGETS;
+  const { mode } = node.strategy;
+  const limit = isTarget ? MAX_NESTED_TARGETS : mode === "conditional" ? MAX_CONDITIONAL_TARGETS : MAX_ROOT_TARGETS;
   if (node.targets.length > limit) {
     building.problems.push({ path: joined(path, "targets"), message: `at most ${limit} targets, found ${node.targets.length}` });
     return { kind: "single", child: compileLeaf(building, node, own, path) };
@@ -49,7 +51,6 @@ function compileNode(building: Building, node: ConfigNode, parent: Inherited, pa
     target,
     node: compileNode(building, target, own, joined(path, `targets[${index}]`), true),
   }));
-  const { mode } = node.strategy;
   if (mode !== "single") building.needsRouter = true;
   switch (mode) {
     case "loadbalance":
@@ -93,15 +94,19 @@ function compileLeaf(building: Building, node: ConfigNode, own: Inherited, path:
   return { kind: "leaf", leaf: index, optionPath };
 }
 
-/** `provider: "@slug"` over `virtual_key` over the slug in `override_params.model` (behaviour 1.1). */
+/**
+ * `passthrough` leaves it to the request (spec 2.1), a prompt brings its own; else `provider: "@slug"` over
+ * `virtual_key` over the slug in `override_params.model` (behaviour 1.1) over a plain provider.
+ */
 function destinationOf(node: ConfigNode): Destination {
-  if (node.provider?.startsWith("@") === true) return { kind: "slug", slug: slugOf(node.provider) };
-  if (node.provider !== undefined) return { kind: "provider", provider: node.provider };
-  if (node.virtual_key !== undefined) return { kind: "slug", slug: slugOf(node.virtual_key) };
   if (node.passthrough === true) return { kind: "passthrough" };
   if (node.prompt_id !== undefined) return { kind: "prompt", promptId: node.prompt_id };
+  const { provider } = node;
+  if (provider?.startsWith("@") === true) return { kind: "slug", slug: slugOf(provider) };
+  if (node.virtual_key !== undefined) return { kind: "slug", slug: slugOf(node.virtual_key) };
   const slug = modelSlug(node);
-  return slug === null ? { kind: "request" } : { kind: "slug", slug };
+  if (slug !== null) return { kind: "slug", slug };
+  return provider === undefined ? { kind: "request" } : { kind: "provider", provider };
 }
 
 /** The slug of "@slug", "@slug/model" or "slug". */

@@ -2,7 +2,14 @@ import { createHash } from "node:crypto";
 import { bufferOfJson, isObject, type JsonObject } from "../json.ts";
 import type { HookRule } from "./types.ts";
 
-const META = new Set(["id", "type", "deny", "on_fail", "on_success", "async", "sequential", "guardrail_version_id", "checks"]);
+/** The fields of a guardrail item that are no checks. */
+const OWN_FIELDS = new Set(["id", "type", "deny", "on_fail", "on_success", "async", "sequential", "guardrail_version_id", "checks"]);
+
+/** Whether a guardrail item says what to run: a saved guardrail by its id, or checks. */
+export function namesChecks(item: JsonObject): boolean {
+  if (item["id"] !== undefined || (Array.isArray(item["checks"]) && item["checks"].length > 0)) return true;
+  return Object.keys(item).some((key) => !OWN_FIELDS.has(key));
+}
 
 /**
  * A hook of `before_request_hooks` or `after_request_hooks`. Without checks it is a saved guardrail, and the rest
@@ -20,7 +27,7 @@ export function guardrailRule(item: unknown, phase: "input" | "output"): HookRul
   const checks: JsonObject[] = [];
   const hook: JsonObject = { type: "guardrail" };
   for (const [key, value] of Object.entries(item)) {
-    if (META.has(key)) hook[key] = value;
+    if (OWN_FIELDS.has(key)) hook[key] = value;
     else checks.push({ id: key.includes(".") ? key : `default.${key}`, parameters: value, is_enabled: true });
   }
   if (checks.length > 0) hook["checks"] = [...(Array.isArray(hook["checks"]) ? hook["checks"] : []), ...checks];

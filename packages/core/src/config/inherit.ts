@@ -21,7 +21,7 @@ export interface Inherited {
 
 /** DESIGN 8.9. */
 export const RETRY_STATUSES: readonly number[] = [429, 500, 502, 503, 504, 529];
-export const MAX_RETRIES = 5;
+const MAX_RETRIES = 5;
 
 const CACHE_AGE = { min: 60, max: 7_776_000, default: 604_800 };
 

@@ -1,6 +1,7 @@
-import type { z } from "zod";
+import { z } from "zod";
 import { isObject, type JsonObject } from "../json.ts";
 import { nearestName } from "./nearest-name.ts";
+import { joined } from "./rules.ts";
 import { type ConfigNode, inlineConfigSchema, savedConfigSchema } from "./schema.ts";
 import type { ConfigProblem } from "./types.ts";
 
@@ -8,7 +9,8 @@ type ReadResult =
   | { readonly ok: true; readonly node: ConfigNode; readonly warnings: readonly string[] }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
 
-const MAX_PROBLEMS = 20;
+/** Most problems, and most warnings, that one config gets told about. */
+export const MAX_PROBLEMS = 20;
 const MAX_DEPTH = 50;
 
 /** Checks the shape. Unknown fields are problems of a saved config and warnings of an inline one (DESIGN 8.2). */
@@ -16,29 +18,71 @@ export function readConfig(json: unknown, origin: "saved" | "inline"): ReadResul
   if (!isObject(json)) return { ok: false, problems: [{ path: "", message: `expected a JSON object, found ${kindOf(json)}` }] };
   if (tooDeep(json, MAX_DEPTH)) return { ok: false, problems: [{ path: "", message: `nested deeper than ${MAX_DEPTH} levels` }] };
   const result = (origin === "saved" ? savedConfigSchema : inlineConfigSchema).safeParse(json);
-  if (!result.success) return { ok: false, problems: result.error.issues.flatMap(problemsOf).slice(0, MAX_PROBLEMS) };
-  const warnings = origin === "inline" ? unknownFields(json, result.data, "") : [];
+  if (!result.success) return { ok: false, problems: problemsOf(result.error.issues) };
+  const warnings: string[] = [];
+  if (origin === "inline") collectUnknown(json, result.data, "", warnings);
   return { ok: true, node: result.data, warnings };
 }
 
-function problemsOf(issue: z.core.$ZodIssue): ConfigProblem[] {
-  const path = pathText(issue.path);
-  if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((key) => {
-      const near = nearestName(key, knownFields);
-      return { path: path === "" ? key : `${path}.${key}`, message: `unknown field${near === null ? "" : `; did you mean "${near}"?`}` };
-    });
+/** The first problems only: a hostile config may have a million. */
+function problemsOf(issues: readonly z.core.$ZodIssue[]): ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  for (const issue of issues) {
+    if (problems.length >= MAX_PROBLEMS) break;
+    if (issue.code === "unrecognized_keys") problems.push(...unknownProblems(issue, MAX_PROBLEMS - problems.length));
+    else problems.push(problemOf(issue));
   }
-  return [{ path, message: plainMessage(issue) }];
+  return problems;
 }
 
-/** zod's words without its prefix: "expected number, received string". */
-function plainMessage(issue: z.core.$ZodIssue): string {
-  if (issue.code === "invalid_value") return `expected one of ${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
-  if (issue.code === "too_small") return `expected at least ${issue.minimum}`;
-  if (issue.code === "too_big") return `expected at most ${issue.maximum}`;
-  return issue.message.replace(/^Invalid input: /, "");
+function unknownProblems(issue: z.core.$ZodIssueUnrecognizedKeys, most: number): ConfigProblem[] {
+  const path = pathText(issue.path);
+  const known = fieldsAt(issue.path);
+  return issue.keys.slice(0, most).map((key) => {
+    const near = nearestName(key, known);
+    return { path: joined(path, key), message: `unknown field${near === null ? "" : `; did you mean "${near}"?`}` };
+  });
 }
+
+/** Of a union, the problem of the form that was meant: the only one that takes this kind of value at all. */
+function problemOf(issue: z.core.$ZodIssue, above: readonly PropertyKey[] = []): ConfigProblem {
+  const path = [...above, ...issue.path];
+  if (issue.code === "invalid_union") {
+    const meant = issue.errors.filter((issues) => issues.every(({ code, path: at }) => code !== "invalid_type" || at.length > 0));
+    const [first] = meant[0] ?? [];
+    if (meant.length === 1 && first !== undefined) return problemOf(first, path);
+  }
+  return { path: pathText(path), message: plainMessage(issue) };
+}
+
+/** What was expected, in words that need no schema beside them. */
+function plainMessage(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case "invalid_type": {
+      if (issue.expected === "int") return "expected a whole number";
+      const found = / received (\w+)$/.exec(issue.message)?.[1] ?? "something else";
+      return `expected ${KINDS[issue.expected] ?? issue.expected}, found ${found === "undefined" ? "nothing" : found}`;
+    }
+    case "invalid_value":
+      return `expected one of ${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
+    case "too_small":
+      if (issue.origin === "string") return "expected text that is not empty";
+      return `expected at least ${issue.minimum}${issue.origin === "array" ? " item" : ""}`;
+    case "too_big":
+      return `expected at most ${issue.maximum}`;
+    default:
+      return issue.message;
+  }
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  string: "text",
+  number: "a number",
+  boolean: "true or false",
+  array: "a list",
+  object: "an object",
+  record: "an object",
+};
 
 function pathText(path: readonly PropertyKey[]): string {
   let text = "";
@@ -46,40 +90,45 @@ function pathText(path: readonly PropertyKey[]): string {
   return text;
 }
 
-const knownFields: readonly string[] = [
-  ...Object.keys(savedConfigSchema.shape).filter((name) => name !== "sealed_credentials"),
-  "mode",
-  "conditions",
-  "default",
-  "sticky",
-  "select",
-  "hedge",
-  "attempts",
-  "use_retry_after_headers",
-  "max_age",
-  "failure_threshold",
-  "failure_threshold_percentage",
-  "cooldown_interval",
-  "failure_status_codes",
-  "minimum_requests",
-];
+/** The fields that a config may have at a path: what a typo there is compared with. */
+function fieldsAt(path: readonly PropertyKey[]): string[] {
+  let schema: unknown = savedConfigSchema;
+  for (const part of path) {
+    const inner = withoutOptional(schema);
+    if (inner instanceof z.ZodArray) schema = inner.element;
+    else schema = inner instanceof z.ZodObject ? inner.shape[String(part)] : undefined;
+  }
+  const found = withoutOptional(schema);
+  return found instanceof z.ZodObject ? Object.keys(found.shape).filter((name) => name !== "sealed_credentials") : [];
+}
 
-/** Fields that the tolerant schema left out, by comparing what went in with what came out. */
-function unknownFields(given: JsonObject, kept: JsonObject, path: string): string[] {
-  const names: string[] = [];
+function withoutOptional(schema: unknown): unknown {
+  return schema instanceof z.ZodOptional ? schema.unwrap() : schema;
+}
+
+/** Fields that the tolerant schema left out, at any depth, by comparing what went in with what came out. */
+function collectUnknown(given: JsonObject, kept: JsonObject, path: string, names: string[]): void {
   for (const [key, value] of Object.entries(given)) {
-    const at = path === "" ? key : `${path}.${key}`;
-    if (!(key in kept)) names.push(at);
-    else if (key === "targets" && Array.isArray(value)) {
-      const keptTargets = kept[key] as JsonObject[];
-      value.forEach((target: JsonObject, index) => names.push(...unknownFields(target, keptTargets[index] ?? {}, `${at}[${index}]`)));
+    if (names.length >= MAX_PROBLEMS) return;
+    const at = joined(path, key);
+    if (!Object.hasOwn(kept, key)) names.push(at);
+    else collectUnknownOf(value, kept[key], at, names);
+  }
+}
+
+function collectUnknownOf(given: unknown, kept: unknown, path: string, names: string[]): void {
+  if (isObject(given) && isObject(kept)) collectUnknown(given, kept, path, names);
+  else if (Array.isArray(given) && Array.isArray(kept)) {
+    for (const [index, item] of given.entries()) {
+      if (names.length >= MAX_PROBLEMS) return;
+      collectUnknownOf(item, kept[index], `${path}[${index}]`, names);
     }
   }
-  return names.slice(0, MAX_PROBLEMS);
 }
 
 function kindOf(value: unknown): string {
   if (value === null) return "null";
+  if (value === undefined) return "nothing";
   return Array.isArray(value) ? "an array" : `a ${typeof value}`;
 }
 

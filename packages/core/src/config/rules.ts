@@ -1,3 +1,4 @@
+import { parsePath } from "../drop-params.ts";
 import type { ConfigNode } from "./schema.ts";
 import type { ConfigProblem } from "./types.ts";
 
@@ -52,9 +53,14 @@ export function nodeProblems(node: ConfigNode, path: string, isTarget: boolean, 
   if (!isTarget && node.passthrough === true) {
     for (const field of EXCLUSIVE) if (node[field] !== undefined) add(field, "cannot be combined with a top-level passthrough");
   }
-  if (node.drop_params?.some((name) => name.length > 500)) add("drop_params", "a path is at most 500 characters");
+  for (const [index, name] of (node.drop_params ?? []).entries()) {
+    if (name.length > MAX_PATH) add(`drop_params[${index}]`, `a path is at most ${MAX_PATH} characters`);
+    else if (parsePath(name) === null) add(`drop_params[${index}]`, "expected a path such as a.b, a[0].b or a[*].b");
+  }
   return problems;
 }
+
+const MAX_PATH = 500;
 
 const MISSING_THRESHOLD = "expected failure_threshold or failure_threshold_percentage";
 
@@ -72,6 +78,10 @@ function strategyProblems(node: ConfigNode): [string, string][] {
   if (strategy.mode === "loadbalance" && targets !== undefined && targets.every((target) => target.weight === 0)) {
     problems.push(["targets", "every weight is 0, so no target could ever be chosen"]);
   }
+  if (strategy.select !== undefined && strategy.mode !== "loadbalance")
+    problems.push(["strategy.select", 'can only be combined with mode "loadbalance"']);
+  if (strategy.hedge !== undefined && (strategy.hedge.delay_ms === undefined) === (strategy.hedge.percentile === undefined))
+    problems.push(["strategy.hedge", "expected either delay_ms or percentile"]);
   if (strategy.cb_config !== undefined && thresholdMissing(strategy.cb_config)) problems.push(["strategy.cb_config", MISSING_THRESHOLD]);
   return problems;
 }
@@ -91,10 +101,13 @@ function hasDestination(node: ConfigNode): boolean {
   );
 }
 
-/** The slug in `override_params.model: "@slug/model"`, which names a saved provider too (behaviour 1.1). */
+/**
+ * The slug in `override_params.model: "@slug/model"`, which names a saved provider too (behaviour 1.1). Workers AI
+ * names ("@cf/...", "@hf/...") are models.
+ */
 export function modelSlug(node: ConfigNode): string | null {
   const model = node.override_params?.["model"];
-  if (typeof model !== "string" || !model.startsWith("@")) return null;
+  if (typeof model !== "string" || !model.startsWith("@") || /^@[ch]f\//.test(model)) return null;
   const slash = model.indexOf("/");
   return slash > 1 ? model.slice(1, slash) : null;
 }

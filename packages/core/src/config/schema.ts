@@ -1,10 +1,18 @@
 import { z } from "zod";
+import { LONGEST_TIMER_MS } from "../cancel.ts";
+import { namesChecks } from "./hooks.ts";
 
 // The config object of spec section 2.1 with what DESIGN 8.2 adds. One description, made twice: strict for what is
 // saved, tolerant for what comes inline.
 
 const anyObject = z.record(z.string(), z.unknown());
 const status = z.int().min(100).max(599);
+const statusText = z
+  .string()
+  .regex(/^[1-5]\d\d$/, "expected a status from 100 to 599")
+  .transform(Number);
+/** A span of time that a timer can wait, ms. */
+const milliseconds = z.int().min(1).max(LONGEST_TIMER_MS);
 
 /** A field's message says what would be right; the path is added by whoever reports it. */
 function makeSchemas(strict: boolean) {
@@ -55,13 +63,12 @@ function makeSchemas(strict: boolean) {
     on_fail: action.optional(),
     on_success: action.optional(),
   });
-  // Every further property of the object form is a check, so it is loose in both.
-  const guardrail = z.union(
-    [z.string().min(1), z.looseObject({ id: z.string().optional(), deny: z.boolean().optional(), async: z.boolean().optional() })],
-    {
-      error: "expected a guardrail id or an object with checks",
-    },
-  );
+  // Every further property of the object form is a check with its parameters, so it is open in both.
+  const openGuardrail = z
+    .object({ ...hook.shape, id: z.string().min(1).optional(), guardrail_version_id: z.string().optional() })
+    .catchall(anyObject)
+    .refine(namesChecks, "expected an id or at least one check");
+  const guardrail = z.union([z.string().min(1), openGuardrail], { error: "expected a guardrail id or an object with checks" });
 
   const text = z.string();
   const node = object({
@@ -77,11 +84,11 @@ function makeSchemas(strict: boolean) {
     override_params: anyObject.optional(),
     default_params: anyObject.optional(),
     drop_params: z.array(z.string().min(1)).optional(),
-    request_timeout: z.int().min(1).optional(),
+    request_timeout: milliseconds.optional(),
     timeouts: object({
-      connect_ms: z.int().min(1).optional(),
-      first_token_ms: z.int().min(1).optional(),
-      idle_ms: z.int().min(1).optional(),
+      connect_ms: milliseconds.optional(),
+      first_token_ms: milliseconds.optional(),
+      idle_ms: milliseconds.optional(),
     }).optional(),
     cache: object({
       mode: z.enum(["simple", "semantic"]),
@@ -96,17 +103,8 @@ function makeSchemas(strict: boolean) {
     }).optional(),
     cb_config: breaker.optional(),
     weight: z.number().min(0).optional(),
-    on_status_codes: z
-      .array(
-        z.union([
-          status,
-          z
-            .string()
-            .regex(/^\d{3}$/)
-            .transform(Number),
-        ]),
-      )
-      .optional(),
+    // Written as text too in configs of the field (spec 2.1).
+    on_status_codes: z.array(z.union([status, statusText], { error: "expected a status from 100 to 599" })).optional(),
     forward_headers: z.array(z.string()).optional(),
     get targets() {
       return z.array(node).min(1).optional();
@@ -128,7 +126,7 @@ function makeSchemas(strict: boolean) {
     cloud_external_id: text.optional(),
     cloudb_project_id: text.optional(),
     cloudb_region: text.optional(),
-    cloudb_service_account_json: z.union([anyObject, text]).optional(),
+    cloudb_service_account_json: z.union([anyObject, text], { error: "expected an object, or its JSON as text" }).optional(),
     cloudc_region: text.optional(),
     cloudc_deployment_name: text.optional(),
     cloudc_deployment_type: z.enum(["serverless", "managed"]).optional(),

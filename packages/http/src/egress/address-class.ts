@@ -56,7 +56,7 @@ export function unwrap(address: Address): Address {
 }
 
 /** What kind of place an address is. Wrapped IPv4 addresses count as what they wrap (behaviour 1.3). */
-export function classOf(address: Address): AddressClass {
+function classOf(address: Address): AddressClass {
   const real = unwrap(address);
   if (within(real, METADATA)) return "metadata";
   if (real instanceof ipaddr.IPv4) return within(real, PRIVATE_V4) ? "private" : "public";

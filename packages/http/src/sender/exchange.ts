@@ -22,7 +22,7 @@ export interface Exchange {
   readonly headers: Readonly<Record<string, string>>;
   /** Names and values in turn, as received: order, case and repetition kept. */
   readonly rawHeaders: readonly string[];
-  /** From `send` to the head, ms. */
+  /** From `send` to the head, whole ms. */
   readonly upstreamMs: number;
   readonly bytesSent: boolean;
   /** Starts the body, from its first byte. Once. */

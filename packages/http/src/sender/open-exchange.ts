@@ -122,7 +122,7 @@ export class OpenExchange implements Exchange, Dispatcher.DispatchHandler {
     this.status = status;
     this.head = head;
     this.resumeReading = resume;
-    this.upstreamMs = performance.now() - this.startedAt;
+    this.upstreamMs = Math.round(performance.now() - this.startedAt);
     this.settle?.(this);
     this.settle = null;
     return true;

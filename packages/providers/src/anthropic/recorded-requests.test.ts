@@ -23,7 +23,7 @@ function casesOf(): Case[] {
     const base = `${root}/anthropic/${surface}`;
     if (!existsSync(base)) return [];
     const requests = readdirSync(base).map(
-      (name) => ({ name, ...(JSON.parse(readFileSync(`${base}/${name}/request.json`, "utf8"))) }) as Json,
+      (name) => ({ name, ...JSON.parse(readFileSync(`${base}/${name}/request.json`, "utf8")) }) as Json,
     );
     return requests
       .filter((request) => isObject(request["body"]))
@@ -131,6 +131,7 @@ describe.skipIf(!present)("recorded requests of Anthropic", () => {
       clientUsage: false,
       strict: true,
       settings: {},
+      created: 1_700_000_000,
       headers: betas === undefined ? {} : { "anthropic-beta": betas },
     });
     expect(meaning(JSON.parse(String(request?.body)) as Json)).toEqual(meaning(body));

@@ -1,8 +1,6 @@
 import type { Auth } from "../define.ts";
 import { headerValue } from "./header-value.ts";
 
-export { headerValue } from "./header-value.ts";
-
 /** `authorization: Bearer <field>`; nothing when the field is absent. */
 export function bearer(field = "api_key"): Auth {
   return {

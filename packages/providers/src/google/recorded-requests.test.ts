@@ -23,7 +23,7 @@ function casesOf(): Case[] {
     const base = `${root}/gemini/${surface}`;
     if (!existsSync(base)) return [];
     const requests = readdirSync(base).map(
-      (name) => ({ name, ...(JSON.parse(readFileSync(`${base}/${name}/request.json`, "utf8"))) }) as Json,
+      (name) => ({ name, ...JSON.parse(readFileSync(`${base}/${name}/request.json`, "utf8")) }) as Json,
     );
     return requests
       .filter((request) => isObject(request["body"]) && (request["path"] as string).includes("enerateContent"))

@@ -139,7 +139,7 @@ function contentText(content: unknown): string {
 }
 
 /** A text as words, the space after each kept; joined they are the text again. */
-export function wordsOf(text: string): string[] {
+function wordsOf(text: string): string[] {
   return text.match(/\S+\s*|\s+/g) ?? [];
 }
 

@@ -25,6 +25,7 @@ function start(link: Link, method: Method, request: unknown, call: Call, answers
   const refused = refusal(call);
   if (refused !== null) throw refused;
   const bytes = method.requestStream ? null : encodeMessage(method, method.request, request, link.maxBytes);
+  const headers = headersOf(link, method, call);
   const transport = createTransport(link, method, call);
   const pump = bytes === null ? new RequestPump(link, method, transport, giveUp) : null;
   let over = false;
@@ -44,7 +45,7 @@ function start(link: Link, method: Method, request: unknown, call: Call, answers
     cancelTransport(transport);
   }
 
-  transport.start(headersOf(link, method, call), {
+  transport.start(headers, {
     onReceiveMetadata: ignoreHeaders,
     onReceiveMessage(message: Buffer) {
       if (over) return;

@@ -1,3 +1,4 @@
+import type { Metadata } from "@grpc/grpc-js";
 import type { Call } from "@unigate/core";
 import { cancelledError, RpcError } from "../errors.ts";
 import { decodeMessage, encodeMessage } from "../message-size.ts";
@@ -13,8 +14,9 @@ export function unary(link: Link, method: Method, request: unknown, call: Call):
     const refused = refusal(call);
     if (refused !== null) return reject(refused);
     const bytes = encodeMessage(method, method.request, request, link.maxBytes);
+    const headers = headersOf(link, method, call);
     const transport = createTransport(link, method, call);
-    startForAnswer(link, method, call, transport, resolve, reject);
+    startForAnswer(method, call, headers, transport, { resolve, reject });
     transport.sendMessageWithContext({}, bytes);
     transport.halfClose();
   });
@@ -25,8 +27,11 @@ export function answerToStream(link: Link, method: Method, requests: AsyncIterab
   return new Promise((resolve, reject) => {
     const refused = refusal(call);
     if (refused !== null) return reject(refused);
+    const headers = headersOf(link, method, call);
     const transport = createTransport(link, method, call);
-    const end = startForAnswer(link, method, call, transport, resolve, reject, {
+    const end = startForAnswer(method, call, headers, transport, {
+      resolve,
+      reject,
       onAnswer: () => pump.answered(),
       onEnd: () => pump.stop(),
     });
@@ -39,25 +44,20 @@ export function answerToStream(link: Link, method: Method, requests: AsyncIterab
 }
 
 interface AnswerEvents {
-  onAnswer(): void;
-  onEnd(): void;
+  resolve(message: unknown): void;
+  reject(error: unknown): void;
+  /** Called before `resolve`, when all that is left to come is the call's end. */
+  onAnswer?(): void;
+  onEnd?(): void;
 }
 
 /** Starts a call that is answered by one message. Returns how to end it: false when it has ended. */
-function startForAnswer(
-  link: Link,
-  method: Method,
-  call: Call,
-  transport: Transport,
-  resolve: (message: unknown) => void,
-  reject: (error: unknown) => void,
-  events?: AnswerEvents,
-): () => boolean {
+function startForAnswer(method: Method, call: Call, headers: Metadata, transport: Transport, events: AnswerEvents): () => boolean {
   let over = false;
   let answer: Buffer | null = null;
   const unlink = call.cancel.onCancel((reason) => {
     if (!end()) return;
-    reject(cancelledError(reason));
+    events.reject(cancelledError(reason));
     cancelTransport(transport);
   });
 
@@ -65,24 +65,24 @@ function startForAnswer(
     if (over) return false;
     over = true;
     unlink();
-    events?.onEnd();
+    events.onEnd?.();
     return true;
   }
 
-  transport.start(headersOf(link, method, call), {
+  transport.start(headers, {
     onReceiveMetadata: ignoreHeaders,
     onReceiveMessage(message: Buffer) {
       answer = message;
-      events?.onAnswer();
+      events.onAnswer?.();
     },
     onReceiveStatus(status) {
       if (!end()) return;
-      if (status.code !== OK) return reject(failureOfStatus(status, call));
-      if (answer === null) return reject(new RpcError("INTERNAL", `${method.label}: the answer is missing.`));
+      if (status.code !== OK) return events.reject(failureOfStatus(status, call));
+      if (answer === null) return events.reject(new RpcError("INTERNAL", `${method.label}: the answer is missing.`));
       try {
-        resolve(decodeMessage(method, method.response, answer));
+        events.resolve(decodeMessage(method, method.response, answer));
       } catch (error) {
-        reject(error);
+        events.reject(error);
       }
     },
   });

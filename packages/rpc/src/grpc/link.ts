@@ -3,6 +3,7 @@ import type { Call } from "@unigate/core";
 import { cancelledError, RpcError } from "../errors.ts";
 import type { CallInterceptor } from "../mesh-token.ts";
 import type { Method } from "../method.ts";
+import { isTraceparent } from "../traceparent.ts";
 import { CANCELLED, errorOf } from "./status.ts";
 
 /** What all calls over a channel share. */
@@ -34,9 +35,10 @@ export function createTransport(link: Link, method: Method, call: Call): Transpo
   }
 }
 
+/** The trace, unless it is no traceparent, and what the channel's interceptor adds. */
 export function headersOf(link: Link, method: Method, call: Call): Metadata {
   const headers = new link.Headers();
-  if (call.traceparent !== "") headers.set("traceparent", call.traceparent);
+  if (isTraceparent(call.traceparent)) headers.set("traceparent", call.traceparent);
   link.interceptor?.(headers, method.path);
   return headers;
 }

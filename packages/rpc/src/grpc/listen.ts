@@ -5,17 +5,17 @@ const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/;
 
 /**
  * Where a server listens: "host:port", "[host]:port", "unix:/path", or ":port", which is all addresses when callers must
- * show a certificate or token, and loopback when anybody may call.
+ * show a certificate or token, and loopback when anybody may call. A second address is for machines without IPv6.
  * @throws Error when the text is none of these, and for an open address that anybody may call.
  */
-export function listenAddress(listen: string, secured: boolean): string {
-  if (listen.startsWith("unix:")) return socketAddress(listen);
-  const [, host, port] = /^(\[[0-9a-fA-F:.]+\]|[^:[\]]*):(\d{1,5})$/.exec(listen) ?? [];
+export function listenAddresses(listen: string, secured: boolean): readonly string[] {
+  if (listen.startsWith("unix:")) return [socketAddress(listen)];
+  const [, host, port] = /^(\[[0-9a-fA-F:.]+\]|[\w.-]*):(\d{1,5})$/.exec(listen) ?? [];
   if (host === undefined || port === undefined || Number(port) > 65_535) {
     throw new Error(`Cannot listen on "${listen}": it must be host:port, [host]:port, :port or unix:/path.`);
   }
-  if (host === "") return `${secured ? "[::]" : "127.0.0.1"}:${port}`;
-  if (secured || LOOPBACK.test(host)) return listen;
+  if (host === "") return secured ? [`[::]:${port}`, `0.0.0.0:${port}`] : [`127.0.0.1:${port}`];
+  if (secured || LOOPBACK.test(host)) return [listen];
   throw new Error(
     `Cannot listen on "${listen}": without certificates or a mesh token anybody could call. Set a mesh token, or listen on 127.0.0.1:${port}.`,
   );

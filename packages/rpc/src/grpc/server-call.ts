@@ -1,6 +1,6 @@
 import type { Metadata, ServerInterceptingCallInterface } from "@grpc/grpc-js";
 import { type Call, type CancelReason, CancelToken } from "@unigate/core";
-import { cancelledError, RpcError } from "../errors.ts";
+import { cancelledError, isRpcError, RpcError } from "../errors.ts";
 import { failureOf, type OnFault } from "../failure.ts";
 import type { Authenticate, Peer } from "../mesh-token.ts";
 import { decodeMessage, encodeMessage } from "../message-size.ts";
@@ -120,7 +120,7 @@ export class ServerCall {
 
   /** Ends the call whatever its handler does. */
   shutDown(): void {
-    this.#abandon("shutdown", new RpcError("UNAVAILABLE", "The server is shutting down."));
+    this.#abandon("shutdown", SHUTTING_DOWN);
   }
 
   #run(request: unknown, call: Call): void {
@@ -194,7 +194,9 @@ export class ServerCall {
 
   #handlerFailed(reason: unknown): void {
     if (this.#over) return;
-    this.#fail(failureOf(reason, this.#served.method.label, this.#host.onFault));
+    // A handler that gives up since the process ends may say so in any way; its caller did not cancel anything.
+    const gaveUp = this.#cancel.reason === "shutdown" && (!isRpcError(reason) || reason.code === "CANCELLED");
+    this.#fail(gaveUp ? SHUTTING_DOWN : failureOf(reason, this.#served.method.label, this.#host.onFault));
     if (this.#answers !== null) letGo(this.#answers);
   }
 
@@ -224,6 +226,8 @@ export class ServerCall {
 const CALL_OVER = new RpcError("CANCELLED", "The call is over.");
 
 const CUT = new RpcError("CANCELLED", "The stream of requests was cut off.");
+
+const SHUTTING_DOWN = new RpcError("UNAVAILABLE", "The server is shutting down.");
 
 const SUCCESS = { code: OK, details: "OK" };
 

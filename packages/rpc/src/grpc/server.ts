@@ -1,11 +1,11 @@
-import type { Server, ServerInterceptor } from "@grpc/grpc-js";
+import type { Server, ServerCredentials, ServerInterceptor } from "@grpc/grpc-js";
 import { maxMessageBytes } from "../message-size.ts";
 import { handlerOf, methodsOf } from "../method.ts";
 import { serverCredentials } from "./certificates.ts";
 import { drainServer } from "./drain.ts";
 import { grpcJs } from "./grpc-js.ts";
 import { addHealth } from "./health.ts";
-import { bindError, listenAddress } from "./listen.ts";
+import { bindError, listenAddresses } from "./listen.ts";
 import { serverOptions } from "./options.ts";
 import { RunningCalls } from "./running-calls.ts";
 import type { GrpcServer, ServeOptions } from "./serve-options.ts";
@@ -17,7 +17,7 @@ import { type ServedMethod, ServerCall, type ServerHost } from "./server-call.ts
  */
 export async function serveGrpc(options: ServeOptions): Promise<GrpcServer> {
   const secured = options.certificates !== undefined || options.authenticate !== undefined;
-  const wanted = listenAddress(options.listen, secured);
+  const wanted = listenAddresses(options.listen, secured);
   const running = new RunningCalls();
   const methods = new Map<string, ServedMethod>();
   const host: ServerHost = {
@@ -71,10 +71,19 @@ function asItIs(bytes: Buffer): Buffer {
   return bytes;
 }
 
-async function bind(server: Server, address: string, options: ServeOptions): Promise<string> {
+async function bind(server: Server, addresses: readonly string[], options: ServeOptions): Promise<string> {
   const credentials = serverCredentials(options.certificates);
-  const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync(address, credentials, (error, bound) => (error === null ? resolve(bound) : reject(bindError(address, error))));
+  for (const [index, address] of addresses.entries()) {
+    const bound = await bindOne(server, address, credentials);
+    if (typeof bound === "number") return address.startsWith("unix:") ? address : address.replace(/:\d+$/, `:${bound}`);
+    const isLast = index === addresses.length - 1;
+    if (isLast || !bound.message.includes("EAFNOSUPPORT")) throw bindError(address, bound);
+  }
+  throw new Error("There is no address to listen on.");
+}
+
+function bindOne(server: Server, address: string, credentials: ServerCredentials): Promise<number | Error> {
+  return new Promise((resolve) => {
+    server.bindAsync(address, credentials, (error, port) => resolve(error ?? port));
   });
-  return address.startsWith("unix:") ? address : address.replace(/:\d+$/, `:${port}`);
 }

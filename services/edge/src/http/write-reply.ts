@@ -14,7 +14,7 @@ function withLength(headers: readonly string[], length: number): string[] {
 }
 
 /** Waits until a full socket takes more, or the client is gone. */
-export function drained(response: ServerResponse, cancel: CancelToken): Promise<void> {
+function drained(response: ServerResponse, cancel: CancelToken): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       response.off("drain", done);

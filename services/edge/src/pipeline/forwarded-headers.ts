@@ -26,7 +26,7 @@ const NEVER = new Set([
 const NONE: Header[] = [];
 
 /** Whether a client header may ever reach a provider. */
-export function mayForward(name: string): boolean {
+function mayForward(name: string): boolean {
   return !NEVER.has(name) && !name.startsWith("x-gateway-");
 }
 

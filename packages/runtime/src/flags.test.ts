@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { FlagError, type Flags, flagHelp, readFlags } from "./flags.ts";
+
+const NONE: Flags = { help: false, version: false, listTargets: false, checkConfig: null, makeKey: false, target: null };
+
+test.each<[string[], Partial<Flags>]>([
+  [[], {}],
+  [["--help"], { help: true }],
+  [["-h"], { help: true }],
+  [["--version"], { version: true }],
+  [["--list-targets"], { listTargets: true }],
+  [["--make-key"], { makeKey: true }],
+  [["--target=edge,router"], { target: "edge,router" }],
+  [["--target", "edge,router"], { target: "edge,router" }],
+  [["--target="], { target: "" }],
+  [["--target=a", "--target", "b"], { target: "b" }],
+  [["--check-config"], { checkConfig: "" }],
+  [["--check-config", "a.yaml"], { checkConfig: "a.yaml" }],
+  [["--check-config=a=b.yaml"], { checkConfig: "a=b.yaml" }],
+  [["--check-config", "--help"], { checkConfig: "", help: true }],
+  [["--target", "edge", "--version"], { target: "edge", version: true }],
+])("%j", (words, flags) => {
+  expect(readFlags(words)).toEqual({ ...NONE, ...flags });
+});
+
+test.each([
+  [["--target"], "--target needs a list, such as --target=edge,connector"],
+  [["--target", "--help"], "--target needs a list"],
+  [["--tagret=edge"], 'unknown word "--tagret=edge"; --help lists what is understood'],
+  [["edge"], 'unknown word "edge"'],
+  [["--check-config", "a", "b"], 'unknown word "b"'],
+  [[""], 'unknown word ""'],
+])("%j is refused", (words, message) => {
+  expect(() => readFlags(words)).toThrow(
+    expect.objectContaining({ constructor: FlagError, message: expect.stringContaining(message) as string }),
+  );
+});
+
+test("the help names every word that is understood", () => {
+  const names = flagHelp.map(([usage]) => usage.split(/[= ]/)[0] ?? "");
+  for (const name of names) expect(() => readFlags([name, "x"].slice(0, name === "--target" ? 2 : 1))).not.toThrow();
+  expect(new Set(names).size).toBe(Object.keys(NONE).length);
+});

@@ -1,0 +1,169 @@
+import { describe, expect, test } from "vitest";
+import { SettingError, settingSpecs } from "./setting-specs.ts";
+import { buildSettings } from "./settings.ts";
+
+const MIB = 1024 * 1024;
+
+test("with nothing set everything has its default", () => {
+  expect(buildSettings({}, undefined)).toEqual({
+    host: "127.0.0.1",
+    port: 8080,
+    dataDir: ".unigate",
+    configFile: null,
+    adminKey: null,
+    masterKey: null,
+    targets: ["all"],
+    grpcListen: ":50051",
+    metricsPort: null,
+    meshToken: null,
+    addresses: {},
+    egressAllow: null,
+    bodyLimit: 20 * MIB,
+    uploadLimit: 512 * MIB,
+    inflightBytes: 256 * MIB,
+    maxInflight: 10_000,
+    maxRequestSeconds: 900,
+    drainSeconds: 120,
+    identityMaxStaleSeconds: 3_600,
+    heartbeatMs: 15_000,
+    corsOrigins: [],
+    logLevel: "info",
+    environment: {},
+  });
+});
+
+test("an empty or absent variable is not set", () => {
+  const settings = buildSettings({ PORT: "", HOST: undefined, UNIGATE_CONFIG: "", UNIGATE_ADMIN_KEY: "" }, undefined);
+  expect(settings).toMatchObject({ port: 8080, host: "127.0.0.1", configFile: null, adminKey: null, environment: {} });
+});
+
+test("every default is itself a good value", () => {
+  const defaults = Object.fromEntries(
+    Object.entries(settingSpecs).flatMap(([name, spec]) => (spec.default === null ? [] : [[name, spec.default]])),
+  );
+  expect({ ...buildSettings(defaults, undefined), environment: {} }).toEqual(buildSettings({}, undefined));
+});
+
+test.each<[Record<string, string>, object]>([
+  [
+    { HOST: "0.0.0.0", PORT: "0" },
+    { host: "0.0.0.0", port: 0 },
+  ],
+  [
+    { HOST: "::1", PORT: "65535" },
+    { host: "::1", port: 65_535 },
+  ],
+  [{ UNIGATE_TARGET: " edge, router ,,connector " }, { targets: ["edge", "router", "connector"] }],
+  [{ UNIGATE_METRICS_PORT: "0" }, { metricsPort: 0 }],
+  [{ UNIGATE_GRPC_LISTEN: "127.0.0.1:0" }, { grpcListen: "127.0.0.1:0" }],
+  [{ UNIGATE_GRPC_LISTEN: "[::1]:50051" }, { grpcListen: "[::1]:50051" }],
+  [{ UNIGATE_GRPC_LISTEN: "unix:/run/unigate.sock" }, { grpcListen: "unix:/run/unigate.sock" }],
+  [
+    { UNIGATE_CORS_ORIGINS: "https://a.example.com, http://localhost:3000" },
+    { corsOrigins: ["https://a.example.com", "http://localhost:3000"] },
+  ],
+  [{ UNIGATE_CORS_ORIGINS: "*" }, { corsOrigins: ["*"] }],
+  [{ UNIGATE_LOG_LEVEL: "silent" }, { logLevel: "silent" }],
+  [
+    { UNIGATE_IDENTITY_MAX_STALE: "0", UNIGATE_DRAIN_SECONDS: "0" },
+    { identityMaxStaleSeconds: 0, drainSeconds: 0 },
+  ],
+  [
+    { UNIGATE_DATA_DIR: "/tmp/x", UNIGATE_CONFIG: "a.yaml", UNIGATE_EGRESS_ALLOW: "10.0.0.0/8" },
+    { dataDir: "/tmp/x", configFile: "a.yaml", egressAllow: "10.0.0.0/8" },
+  ],
+  [
+    { UNIGATE_ROUTER_ADDR: "dns:///unigate-router:50051", UNIGATE_CONTROL_ADDR: "unix:/run/control.sock" },
+    { addresses: { router: "dns:///unigate-router:50051", control: "unix:/run/control.sock" } },
+  ],
+])("%j", (environment, settings) => {
+  expect(buildSettings(environment, undefined)).toMatchObject(settings);
+});
+
+test("the command line's targets win", () => {
+  expect(buildSettings({ UNIGATE_TARGET: "edge" }, "router,cache").targets).toEqual(["router", "cache"]);
+});
+
+describe("a bad value is refused, naming the variable, the value and what was expected", () => {
+  const port = "expected a whole number from 0 to 65535";
+  test.each([
+    ["PORT", "http", port],
+    ["PORT", "8080x", port],
+    ["PORT", "-1", port],
+    ["PORT", "65536", port],
+    ["PORT", "80.5", port],
+    ["PORT", "1e3", port],
+    ["PORT", "0x50", port],
+    ["PORT", " 80", port],
+    ["PORT", "NaN", port],
+    ["UNIGATE_METRICS_PORT", "metrics", port],
+    ["HOST", "http://127.0.0.1", "expected an address or host name"],
+    ["UNIGATE_TARGET", " , ", "expected all, or services such as edge,connector"],
+    ["UNIGATE_GRPC_LISTEN", "50051", "expected host:port, :port or unix:/path"],
+    ["UNIGATE_ROUTER_ADDR", "router", "expected a gRPC target such as dns:///"],
+    ["UNIGATE_CONTROL_ADDR", "dns:///a b:1", "expected a gRPC target"],
+    ["UNIGATE_BODY_LIMIT", "20MB", "expected a whole number from 1024 to"],
+    ["UNIGATE_BODY_LIMIT", "1023", "expected a whole number from 1024 to"],
+    ["UNIGATE_UPLOAD_LIMIT", "1", "expected a whole number from 1024 to"],
+    ["UNIGATE_INFLIGHT_BYTES", "0", "expected a whole number from 1024 to"],
+    ["UNIGATE_MAX_INFLIGHT", "0", "expected a whole number from 1 to"],
+    ["UNIGATE_MAX_REQUEST_SECONDS", "0", "expected a whole number from 1 to 2147483"],
+    ["UNIGATE_MAX_REQUEST_SECONDS", "2147484", "expected a whole number from 1 to 2147483"],
+    ["UNIGATE_DRAIN_SECONDS", "soon", "expected a whole number from 0 to 2147483"],
+    ["UNIGATE_IDENTITY_MAX_STALE", "never", "expected a whole number from 0 to"],
+    ["UNIGATE_HEARTBEAT_MS", "9", "expected a whole number from 10 to 2147483647"],
+    ["UNIGATE_HEARTBEAT_MS", "2147483648", "expected a whole number from 10 to 2147483647"],
+    ["UNIGATE_CORS_ORIGINS", "app.example.com", "expected * or origins such as https://app.example.com"],
+    ["UNIGATE_CORS_ORIGINS", "https://a.example.com/,*", "expected * or origins"],
+    ["UNIGATE_LOG_LEVEL", "loud", "expected one of fatal, error, warn"],
+  ])("%s=%s", (name, value, expected) => {
+    let message = "";
+    try {
+      buildSettings({ [name]: value }, undefined);
+    } catch (error) {
+      expect(error).toBeInstanceOf(SettingError);
+      message = (error as SettingError).message;
+    }
+    expect(message).toContain(`${name} is "${value}"; `);
+    expect(message).toContain(expected);
+  });
+
+  test("every number has both bounds in its message", () => {
+    const numbers = Object.entries(settingSpecs).filter(([, spec]) => /^\d+$/.test(spec.default ?? ""));
+    expect(numbers.length).toBeGreaterThan(8);
+    for (const [name] of numbers) {
+      expect(() => buildSettings({ [name]: "x" }, undefined)).toThrow(
+        new RegExp(`^${name} is "x"; expected a whole number from \\d+ to \\d+$`),
+      );
+    }
+  });
+
+  test("an empty --target is told by its own name", () => {
+    expect(() => buildSettings({}, "")).toThrow('--target is ""; expected all, or services such as edge,connector');
+  });
+});
+
+test("secrets among the settings cannot be printed", () => {
+  const { environment, ...settings } = buildSettings(
+    { UNIGATE_ADMIN_KEY: "hush-1", UNIGATE_MASTER_KEY: "hush-2", UNIGATE_MESH_TOKEN: "hush-3" },
+    undefined,
+  );
+  expect(JSON.stringify(settings)).not.toContain("hush");
+  expect([settings.adminKey, settings.masterKey, settings.meshToken].map((secret) => secret?.reveal())).toEqual([
+    "hush-1",
+    "hush-2",
+    "hush-3",
+  ]);
+  expect(environment).toHaveProperty("UNIGATE_ADMIN_KEY");
+});
+
+test.each(Object.entries(settingSpecs))("%s has a help text without a full stop, and bounds that make sense", (name, spec) => {
+  expect(name).toMatch(/^(HOST|PORT|UNIGATE_[A-Z_]+)$/);
+  expect(spec.help).toMatch(/^\S.*[^.\s]$/);
+  expect(spec.min ?? 0).toBeLessThanOrEqual(spec.max ?? Number.MAX_SAFE_INTEGER);
+});
+
+test("a hostile origin list is refused soon", { timeout: 5_000 }, () => {
+  expect(() => buildSettings({ UNIGATE_CORS_ORIGINS: `${"https://a,".repeat(20_000)}!` }, undefined)).toThrow(SettingError);
+  expect(() => buildSettings({ UNIGATE_CORS_ORIGINS: `${" ,".repeat(20_000)}!` }, undefined)).toThrow(SettingError);
+});

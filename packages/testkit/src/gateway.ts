@@ -1,0 +1,136 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** How the product runs: all services in one process, or each in a process of its own. */
+export type GatewayMode = "single" | "mesh";
+export const gatewayModes: readonly GatewayMode[] = ["single", "mesh"];
+
+export type GatewayService = "control" | "logging" | "router" | "cache" | "policy" | "guardrail" | "connector" | "edge";
+
+export interface GatewayOptions {
+  readonly mode: GatewayMode;
+  /** Content of unigate.yaml: its text, or what it says. */
+  readonly config?: string | object;
+  /** Settings over the defaults of a test: a free port of loopback and an empty data folder. Nothing else is inherited. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A running gateway: the built product, as users run it. */
+export interface Gateway {
+  readonly mode: GatewayMode;
+  /** "http://127.0.0.1:<port>" */
+  readonly origin: string;
+  /** With "/v1", for SDKs. */
+  readonly baseUrl: string;
+  readonly port: number;
+  /** Made at this start; "" when the test gave one. */
+  readonly adminKey: string;
+  readonly workspaceKey: string;
+  readonly dataDir: string;
+  /** All that its processes wrote to stdout and stderr so far. */
+  output(): string;
+  /** Process id of a service; in one process it is the same for all. Undefined once that process has ended. */
+  pid(service: GatewayService): number | undefined;
+  /** Sends a signal to the process of a service. */
+  kill(service: GatewayService, signal: NodeJS.Signals): void;
+  /** Resolves when every process has ended. */
+  readonly ended: Promise<void>;
+  /** Stops it and removes its folder. */
+  stop(): Promise<void>;
+}
+
+interface ReadyMessage {
+  readonly ready: true;
+  readonly httpPort: number;
+  readonly adminKey?: string;
+  readonly workspaceKey?: string;
+  readonly pids?: Readonly<Partial<Record<GatewayService, number>>>;
+}
+
+const START_MS = 60_000;
+const STOP_MS = 20_000;
+const MAIN = fileURLToPath(new URL("../../../services/unigate/dist/main.js", import.meta.url));
+const MESH = fileURLToPath(new URL("../dist/mesh-process.js", import.meta.url));
+
+/** Starts the built product (`tsc -b` first) and waits until it is ready. Fails with its output when it does not start. */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const folder = mkdtempSync(join(tmpdir(), "unigate-test-"));
+  const dataDir = join(folder, "data");
+  const env: Record<string, string> = {
+    HOST: "127.0.0.1",
+    PORT: "0",
+    UNIGATE_DATA_DIR: dataDir,
+    UNIGATE_LOG_LEVEL: "info",
+    NODE_ENV: "production",
+    ...options.env,
+  };
+  if (options.config !== undefined) {
+    env["UNIGATE_CONFIG"] = join(folder, "unigate.yaml");
+    writeFileSync(env["UNIGATE_CONFIG"], typeof options.config === "string" ? options.config : JSON.stringify(options.config));
+  }
+  const [script, words] = options.mode === "single" ? [MAIN, ["--target=all"]] : [MESH, []];
+  const child = fork(script, words, { env, execArgv: [], stdio: ["ignore", "pipe", "pipe", "ipc"], cwd: folder });
+  const output = collectOutput(child);
+  const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  const ready = await readyMessage(child, output).catch(async (error: unknown) => {
+    child.kill("SIGKILL");
+    await ended;
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  });
+
+  const pid = (service: GatewayService): number | undefined => (ready.pids === undefined ? child.pid : ready.pids[service]);
+  const origin = `http://127.0.0.1:${ready.httpPort}`;
+  return {
+    mode: options.mode,
+    origin,
+    baseUrl: `${origin}/v1`,
+    port: ready.httpPort,
+    adminKey: ready.adminKey ?? "",
+    workspaceKey: ready.workspaceKey ?? "",
+    dataDir,
+    output,
+    pid,
+    kill(service, signal) {
+      const id = pid(service);
+      if (id === undefined) throw new Error(`${service} has no process`);
+      process.kill(id, signal);
+    },
+    ended,
+    async stop() {
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill("SIGINT");
+        const impatient = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
+        await ended;
+        clearTimeout(impatient);
+      }
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function collectOutput(child: ChildProcess): () => string {
+  const pieces: Buffer[] = [];
+  const keep = (piece: Buffer): void => void pieces.push(piece);
+  child.stdout?.on("data", keep);
+  child.stderr?.on("data", keep);
+  return () => Buffer.concat(pieces).toString("utf8");
+}
+
+function readyMessage(child: ChildProcess, output: () => string): Promise<ReadyMessage> {
+  return new Promise((resolve, reject) => {
+    const fail = (why: string): void => reject(new Error(`the gateway ${why}; it wrote:\n${output()}`));
+    const timer = setTimeout(() => fail(`was not ready within ${START_MS / 1_000} s`), START_MS);
+    child.once("message", (message) => {
+      clearTimeout(timer);
+      resolve(message as ReadyMessage);
+    });
+    child.once("close", (code, signal) => {
+      clearTimeout(timer);
+      fail(`ended with ${code ?? signal} before it was ready`);
+    });
+  });
+}

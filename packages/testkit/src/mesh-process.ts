@@ -1,0 +1,42 @@
+// A process that launches the built mesh, for startGateway: its services are not started again when a test kills one.
+import { buildSettings, onStopSignals, readProcess } from "@unigate/runtime";
+
+/** What is used of the product's launcher. It is reached by its path: no package depends on the host of all services. */
+interface Launcher {
+  readonly serviceNames: readonly string[];
+  launchMesh(options: {
+    readonly environment: Readonly<Record<string, string | undefined>>;
+    readonly settings: unknown;
+    onProgress(text: string): void;
+    readonly restart: boolean;
+  }): Promise<{
+    readonly facts: object;
+    pid(service: string): number | undefined;
+    stop(): Promise<void>;
+    hurry(): void;
+  }>;
+}
+
+async function main(): Promise<void> {
+  const { environment } = readProcess();
+  const home = new URL("../../../services/unigate/dist/index.js", import.meta.url);
+  const launcher = (await import(home.href)) as Launcher;
+  const mesh = await launcher.launchMesh({
+    environment,
+    settings: buildSettings(environment, undefined),
+    onProgress: (text) => process.stderr.write(`${text}\n`),
+    restart: false,
+  });
+  const pids = Object.fromEntries(launcher.serviceNames.map((service) => [service, mesh.pid(service)]));
+  process.send?.({ ready: true, ...mesh.facts, pids });
+  const stop = (): void => {
+    void mesh.stop().then(() => process.exit(0));
+  };
+  onStopSignals(stop, () => mesh.hurry());
+  process.once("disconnect", stop);
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.exit(1);
+});

@@ -1,0 +1,35 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { requirement } from "./requirements.ts";
+
+const NOWHERE = join(tmpdir(), "unigate-no-such-thing");
+
+test.each([
+  ["fixtures", { UNIGATE_FIXTURES: tmpdir() }, tmpdir()],
+  ["redis", { UNIGATE_REDIS_URL: "redis://127.0.0.1:6379" }, "redis://127.0.0.1:6379"],
+  ["kafka", { UNIGATE_KAFKA_BROKERS: "127.0.0.1:9092" }, "127.0.0.1:9092"],
+  ["postgres", { UNIGATE_DATABASE_URL: "postgres://127.0.0.1/x" }, "postgres://127.0.0.1/x"],
+  ["docker", { DOCKER_HOST: "tcp://127.0.0.1:2375" }, "tcp://127.0.0.1:2375"],
+  ["chromium", { UNIGATE_CHROMIUM: process.execPath }, process.execPath],
+] as const)("%s is found", (name, environment, at) => {
+  expect(requirement(name, { ...environment, UNIGATE_REQUIRE: name })).toEqual({ available: true, at, reason: "" });
+});
+
+test.each([
+  ["fixtures", { UNIGATE_FIXTURES: NOWHERE }, `no recorded traffic at ${NOWHERE}; UNIGATE_FIXTURES names another folder`],
+  ["redis", {}, "no UNIGATE_REDIS_URL"],
+  ["kafka", { UNIGATE_KAFKA_BROKERS: "" }, "no UNIGATE_KAFKA_BROKERS"],
+  ["postgres", {}, "no UNIGATE_DATABASE_URL"],
+  ["chromium", { UNIGATE_CHROMIUM: NOWHERE }, `no browser at ${NOWHERE}; UNIGATE_CHROMIUM names another one`],
+] as const)("%s is missing: a reason, or a failure when it is required", (name, environment, reason) => {
+  expect(requirement(name, { ...environment, UNIGATE_REQUIRE: "docker" })).toEqual({ available: false, at: "", reason });
+  const required = { ...environment, UNIGATE_REQUIRE: ` docker , ${name}` };
+  expect(() => requirement(name, required)).toThrow(`UNIGATE_REQUIRE names ${name}, and there is ${reason}`);
+});
+
+test("a name that nobody knows is refused, or nothing would be required", () => {
+  expect(() => requirement("redis", { UNIGATE_REQUIRE: "redsi" })).toThrow(
+    'UNIGATE_REQUIRE names "redsi"; expected some of fixtures, redis',
+  );
+});

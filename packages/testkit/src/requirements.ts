@@ -1,0 +1,60 @@
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { readProcess } from "@unigate/runtime";
+
+/** Something that a suite needs and a machine may lack. */
+export type RequirementName = "fixtures" | "redis" | "kafka" | "postgres" | "docker" | "chromium";
+
+/** Whether it is there. `at` is its address, or its folder or file. */
+export type Requirement =
+  | { readonly available: true; readonly at: string; readonly reason: "" }
+  | { readonly available: false; readonly at: ""; readonly reason: string };
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** How each is found: where it is, or what would have to be done. */
+const FINDERS: Readonly<Record<RequirementName, (environment: Environment) => { at: string } | { missing: string }>> = {
+  fixtures: (environment) => {
+    const folder = environment["UNIGATE_FIXTURES"] || fileURLToPath(new URL("../../../../shared/fixtures", import.meta.url));
+    return existsSync(folder) ? { at: folder } : { missing: `no recorded traffic at ${folder}; UNIGATE_FIXTURES names another folder` };
+  },
+  redis: (environment) => fromVariable(environment, "UNIGATE_REDIS_URL"),
+  kafka: (environment) => fromVariable(environment, "UNIGATE_KAFKA_BROKERS"),
+  postgres: (environment) => fromVariable(environment, "UNIGATE_DATABASE_URL"),
+  docker: (environment) => {
+    const host = environment["DOCKER_HOST"];
+    if (host !== undefined && host !== "") return { at: host };
+    const socket = "/var/run/docker.sock";
+    return existsSync(socket) ? { at: `unix://${socket}` } : { missing: `no Docker socket at ${socket}; DOCKER_HOST names another one` };
+  },
+  chromium: (environment) => {
+    const file = environment["UNIGATE_CHROMIUM"] || "/usr/bin/chromium";
+    return existsSync(file) ? { at: file } : { missing: `no browser at ${file}; UNIGATE_CHROMIUM names another one` };
+  },
+};
+
+/**
+ * What a suite needs, for `describe.skipIf(!needed.available)`: the reason is printed when it is missing. Throws, so
+ * that the suite fails, when `UNIGATE_REQUIRE` (comma-separated names) says that it must be there.
+ */
+export function requirement(name: RequirementName, environment: Environment = readProcess().environment): Requirement {
+  const required = requiredNames(environment);
+  const found = FINDERS[name](environment);
+  if ("at" in found) return { available: true, at: found.at, reason: "" };
+  if (required.has(name)) throw new Error(`UNIGATE_REQUIRE names ${name}, and there is ${found.missing}`);
+  process.stdout.write(`skipped without ${name}: ${found.missing}\n`);
+  return { available: false, at: "", reason: found.missing };
+}
+
+function requiredNames(environment: Environment): Set<string> {
+  const names = (environment["UNIGATE_REQUIRE"] ?? "").split(",").map((name) => name.trim());
+  const known = Object.keys(FINDERS);
+  const unknown = names.find((name) => name !== "" && !known.includes(name));
+  if (unknown !== undefined) throw new Error(`UNIGATE_REQUIRE names "${unknown}"; expected some of ${known.join(", ")}`);
+  return new Set(names);
+}
+
+function fromVariable(environment: Environment, variable: string): { at: string } | { missing: string } {
+  const value = environment[variable];
+  return value === undefined || value === "" ? { missing: `no ${variable}` } : { at: value };
+}

@@ -1,0 +1,73 @@
+import { makeGatewayKey } from "@unigate/secrets";
+import { type Gateway, type GatewayMode, type GatewayOptions, startGateway, startUpstream, type Upstream } from "@unigate/testkit";
+import { afterAll, beforeAll, beforeEach, expect } from "vitest";
+
+/** A gateway and an upstream for one suite. */
+export interface Stage {
+  readonly gateway: Gateway;
+  readonly upstream: Upstream;
+  /** A workspace key with all scopes. */
+  readonly key: string;
+}
+
+/** Options of a stage's gateway; the config may need the upstream's address. */
+export interface StageOptions {
+  config?(upstream: Upstream): object | string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Starts an upstream and a gateway before the tests of a suite and stops them after; the upstream is reset between tests. */
+export function useStage(mode: GatewayMode, options: StageOptions = {}): Stage {
+  let started: { gateway: Gateway; upstream: Upstream } | null = null;
+  beforeAll(async () => {
+    const upstream = await startUpstream();
+    const config = options.config?.(upstream);
+    const settings: GatewayOptions = {
+      mode,
+      ...(config === undefined ? {} : { config }),
+      ...(options.env === undefined ? {} : { env: options.env }),
+    };
+    started = { gateway: await startGateway(settings), upstream };
+  });
+  beforeEach(({ onTestFailed }) => {
+    started?.upstream.reset();
+    const before = started?.gateway.output().length ?? 0;
+    onTestFailed(({ task }) => {
+      const said = started?.gateway.output().slice(before) ?? "";
+      if (said !== "") process.stderr.write(`--- what the gateway said during "${task.name}":\n${said}\n`);
+    });
+  });
+  afterAll(async () => {
+    await started?.gateway.stop();
+    await started?.upstream.close();
+  });
+  const running = (): { gateway: Gateway; upstream: Upstream } => {
+    if (started === null) throw new Error("the stage is used before its suite began");
+    return started;
+  };
+  return {
+    get gateway() {
+      return running().gateway;
+    },
+    get upstream() {
+      return running().upstream;
+    },
+    get key() {
+      return running().gateway.workspaceKey;
+    },
+  };
+}
+
+const remembered = new Map<string, unknown>();
+
+/** Proves that both modes give the same: the first to come is kept, the next must equal it. */
+export function expectSameInEveryMode(what: string, value: unknown): void {
+  const text: unknown = JSON.parse(JSON.stringify(value));
+  if (remembered.has(what)) expect(text).toEqual(remembered.get(what));
+  else remembered.set(what, text);
+}
+
+/** A declared key of the default workspace that may do everything, unless said otherwise. */
+export function declaredKey(name: string, over: object = {}): { readonly name: string; readonly key: string } {
+  return { name, key: makeGatewayKey(), scopes: ["*"], ...over } as { name: string; key: string };
+}

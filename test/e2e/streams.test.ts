@@ -1,0 +1,282 @@
+import {
+  chatChunk,
+  chatReply,
+  chatStreamReply,
+  cutReply,
+  DONE,
+  errorReply,
+  gatewayModes,
+  type Piece,
+  reply,
+  sseReply,
+  until,
+  usageChunk,
+} from "@unigate/testkit";
+import { describe, expect, test } from "vitest";
+import { type Answer, chat, eventsOf, openConnection, QUESTION, readStream, requestHead, target, withConfig } from "./http.ts";
+import { logsOf } from "./logs.ts";
+import { openAi, seenOfStream } from "./sdk.ts";
+import { expectSameInEveryMode, useStage } from "./stage.ts";
+
+const HEARTBEAT_MS = 250;
+const ERROR_EVENT = { error: { message: "the model is on fire", type: "overloaded_error", param: null, code: "fire" } };
+
+describe.each(gatewayModes)("streams, %s", (mode) => {
+  const stage = useStage(mode, { env: { UNIGATE_HEARTBEAT_MS: String(HEARTBEAT_MS) } });
+
+  function ask(config: object, body: object = {}): Promise<Answer> {
+    return chat(stage.gateway, stage.key, withConfig(config), { stream: true, ...body });
+  }
+  /** A whole request as a client without a library writes it. */
+  function chatHead(question: object): string {
+    const body = JSON.stringify(question);
+    const headers = { "x-gateway-api-key": stage.key, ...withConfig(here()), "content-type": "application/json" };
+    return requestHead("POST /v1/chat/completions", { ...headers, "content-length": String(body.length) }) + body;
+  }
+  const here = (over: object = {}): Record<string, unknown> => target(stage.upstream.origin, over);
+  const two = (over: object = {}): object => ({ strategy: { mode: "fallback" }, targets: [here(over), here()] });
+
+  async function outcomeOf(answer: Answer, count = 1): Promise<Record<string, unknown>> {
+    const records = await logsOf(stage.gateway, stage.key, String(answer.headers["x-gateway-trace-id"]), count);
+    const { outcome, status, stream, error } = records.at(-1) ?? {};
+    return { outcome, status, stream, code: (error as { code?: string } | null)?.code ?? null };
+  }
+
+  describe("what passes", () => {
+    const ODD = [
+      '{"id":"c1", "object":"chat.completion.chunk","created":1,"model":"m",  "choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}',
+      '{"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"\\u00e9 é \u{1F30A}"},"finish_reason":null}],"x_new":{"a":1.0,"b":12345678901234567890}}',
+      '{"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"\\n\\n"},"finish_reason":null}]}',
+      '{"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}',
+    ];
+    const wire = Buffer.from(`${ODD.map((data) => `data: ${data}\n\n`).join("")}${DONE}`);
+
+    test("every event byte for byte", async () => {
+      stage.upstream.script(sseReply([wire]));
+      const answer = await ask(here());
+      expect(answer.headers["content-type"]).toBe("text/event-stream; charset=utf-8");
+      expect(answer.bytes).toEqual(wire);
+      expect(await outcomeOf(answer)).toEqual({ outcome: "success", status: 200, stream: true, code: null });
+    });
+
+    test("however the network cut it, with other line ends and comments between", async () => {
+      const bytes = Buffer.from(`: hello\r\n\r\n${wire.toString("utf8").replaceAll("\n", "\r\n")}`);
+      const pieces: Piece[] = [];
+      for (let at = 0; at < bytes.length; at += 7) pieces.push(bytes.subarray(at, at + 7));
+      stage.upstream.script(sseReply(pieces));
+      expect(eventsOf((await ask(here())).text)).toEqual([...ODD, "[DONE]"]);
+    });
+
+    test("a stream of many chunks, an event of a megabyte, and one chunk a word", async () => {
+      const words = Array.from({ length: 2_000 }, (_, index) => `w${index} `);
+      stage.upstream.script(chatStreamReply(words), chatStreamReply(["x".repeat(1024 * 1024), "y"]));
+      const many = readStream((await ask(here())).text);
+      expect(many).toMatchObject({ content: words.join(""), done: true, error: null });
+      expect(many.chunks.length).toBe(2_002);
+      const long = readStream((await ask(here())).text);
+      expect([long.content.length, long.done]).toEqual([1024 * 1024 + 1, true]);
+    });
+
+    test("each chunk when it comes, not at the end", async () => {
+      let open = (): void => {};
+      const gate = new Promise<void>((resolve) => {
+        open = resolve;
+      });
+      stage.upstream.script(chatStreamReply(["first", gate, "second"]));
+      const sdk = openAi(stage.gateway, stage.key, withConfig(here()));
+      const stream = await sdk.chat.completions.create({ model: "m", messages: [{ role: "user", content: "x" }], stream: true });
+      const seen: string[] = [];
+      for await (const chunk of stream) {
+        const text = chunk.choices[0]?.delta.content ?? "";
+        if (text !== "") seen.push(text);
+        if (text === "first") open();
+      }
+      expect(seen).toEqual(["first", "second"]);
+    });
+
+    test("the gateway asks for usage by itself, and hides what the client did not ask for", async () => {
+      stage.upstream.script(chatStreamReply(["a"]), chatStreamReply(["a"]));
+      const hidden = await ask(here());
+      expect(hidden.text).not.toContain("prompt_tokens");
+      const shown = await ask(here(), { stream_options: { include_usage: true } });
+      expect(readStream(shown.text).chunks.at(-1)).toEqual(usageChunk());
+      for (const request of stage.upstream.requests)
+        expect(JSON.parse(String(request.body))).toMatchObject({ stream_options: { include_usage: true } });
+      const records = await logsOf(stage.gateway, stage.key, String(hidden.headers["x-gateway-trace-id"]), 1);
+      expect(records[0]?.["usage"]).toMatchObject({ input: 9, output_text: 3 });
+    });
+
+    test("a slow reader holds the upstream back, and loses nothing", async () => {
+      const [count, size] = [600, 64 * 1024];
+      let written = 0;
+      const event = `data: ${JSON.stringify(chatChunk({ content: "z".repeat(size) }))}\n\n`;
+      const pieces = Array.from({ length: count }, (): Piece[] => [event, () => void (written += 1)]).flat();
+      stage.upstream.script(sseReply([...pieces, chatChunk({}, "stop"), DONE]));
+      const connection = openConnection(stage.gateway);
+      connection.pause();
+      connection.write(chatHead({ ...QUESTION, stream: true }));
+      let [seen, since] = [0, Date.now()];
+      await until("the upstream to be held back", () => {
+        if (written !== seen) [seen, since] = [written, Date.now()];
+        return written > 0 && Date.now() - since > 400;
+      });
+      expect(written).toBeLessThan(count / 2);
+      connection.resume();
+      await until("the rest", () => connection.received().endsWith("0\r\n\r\n"), 30_000);
+      expect(connection.received().split("z").length - 1).toBe(count * size);
+      connection.leave();
+    });
+  });
+
+  describe("an error before any content", () => {
+    test("of the upstream's status is the answer, as JSON", async () => {
+      stage.upstream.script(errorReply(429, "slow down", { "retry-after": "7" }));
+      const answer = await ask(here());
+      expect([answer.status, answer.headers["content-type"], answer.headers["retry-after"]]).toEqual([429, "application/json", "7"]);
+      expect(answer.error()).toMatchObject({ message: "slow down" });
+      expect(await outcomeOf(answer)).toEqual({ outcome: "failed", status: 429, stream: true, code: "scripted" });
+    });
+
+    test.each([
+      ["an error event", [ERROR_EVENT], 529],
+      ["an error event after the role", [chatChunk({ role: "assistant", content: "" }), ERROR_EVENT], 529],
+      ["an end without a word", [], 502],
+      ["garbage in an event", ["data: <html>\n\n"], 502],
+      ["a page instead of events", ["<html><body>login</body></html>"], 502],
+      ["an end after the role", [chatChunk({ role: "assistant", content: "" })], 502],
+    ])("%s is an answer with a status", async (name, events, status) => {
+      stage.upstream.script(sseReply(events));
+      const answer = await ask(here());
+      expect([answer.status, answer.headers["content-type"]], answer.text).toEqual([status, "application/json"]);
+      expect(answer.json()).toMatchObject({ error: { message: expect.any(String) }, provider: "openai" });
+      expect(await outcomeOf(answer)).toMatchObject({ outcome: "failed", status, stream: true });
+      expectSameInEveryMode(`before content: ${name}`, answer.json());
+    });
+
+    test.each([
+      ["an error event", sseReply([chatChunk({ role: "assistant", content: "" }), ERROR_EVENT])],
+      ["a cut connection", sseReply([chatChunk({ role: "assistant", content: "" })], { ending: "cut" })],
+      ["a reset", cutReply()],
+      ["garbage", sseReply(["data: {oops\n\n"])],
+      ["a status", errorReply(500, "no")],
+      ["silence", sseReply([chatChunk({ role: "assistant", content: "" })], { ending: "hang" })],
+    ])("%s is a reason for fallback", async (_, first) => {
+      stage.upstream.script(first, chatStreamReply(["from the second"]));
+      const answer = await ask(two({ timeouts: { first_token_ms: 100 } }));
+      expect(answer.headers["x-gateway-last-used-option-index"]).toBe("config.targets[1]");
+      expect(readStream(answer.text)).toMatchObject({ content: "from the second", done: true, error: null });
+      expect(await outcomeOf(answer, 2)).toMatchObject({ outcome: "success" });
+    });
+
+    test("a first token that is late is 408", async () => {
+      stage.upstream.script(sseReply([chatChunk({ role: "assistant", content: "" })], { ending: "hang" }));
+      const answer = await ask(here({ timeouts: { first_token_ms: 80 } }));
+      expect([answer.status, answer.error()["code"]]).toEqual([408, "request_timeout"]);
+      await stage.upstream.closed(0);
+    });
+  });
+
+  describe("a stream that breaks", () => {
+    const begun = [chatChunk({ role: "assistant", content: "" }), chatChunk({ content: "half a" })];
+
+    test.each([
+      ["is cut", sseReply(begun, { ending: "cut" }), "upstream_incomplete"],
+      ["ends without its end", sseReply(begun), "upstream_incomplete"],
+      ["says an error", sseReply([...begun, ERROR_EVENT]), "fire"],
+      ["turns into garbage", sseReply([...begun, "data: {oops\n\n", DONE]), "upstream_invalid"],
+    ])("because it %s ends in an error event and never in [DONE]", async (name, script, code) => {
+      stage.upstream.script(script);
+      const answer = await ask(here());
+      expect(answer.status).toBe(200);
+      const seen = readStream(answer.text);
+      expect(seen).toMatchObject({ content: "half a", done: false, error: { code } });
+      expect(seen.chunks.at(-1)?.["error"]).toBeDefined();
+      expect(await outcomeOf(answer)).toMatchObject({ outcome: "failed", code });
+      expectSameInEveryMode(`breaks: ${name}`, seen);
+    });
+
+    test("is not tried again", async () => {
+      stage.upstream.script(sseReply(begun, { ending: "cut" }), chatStreamReply(["never"]));
+      const answer = await ask({ ...two(), retry: { attempts: 2 } });
+      expect(readStream(answer.text)).toMatchObject({ content: "half a", done: false });
+      expect(stage.upstream.requests.length).toBe(1);
+    });
+
+    test("because nothing comes any more says so in time", async () => {
+      stage.upstream.script(sseReply(begun, { ending: "hang" }));
+      const answer = await ask(here({ timeouts: { idle_ms: 100 } }));
+      expect(readStream(answer.text)).toMatchObject({ content: "half a", done: false, error: { code: "upstream_idle" } });
+      await stage.upstream.closed(0);
+    });
+
+    test("is an exception in the SDK", async () => {
+      stage.upstream.script(sseReply(begun, { ending: "cut" }));
+      const sdk = openAi(stage.gateway, stage.key, withConfig(here()));
+      const stream = await sdk.chat.completions.create({ model: "m", messages: [{ role: "user", content: "x" }], stream: true });
+      await expect(seenOfStream(stream)).rejects.toThrow("ended before it was complete");
+    });
+  });
+
+  describe("the heartbeat", () => {
+    test("keeps a silent stream open; the answer follows", async () => {
+      stage.upstream.script(chatStreamReply([3 * HEARTBEAT_MS, "at last"]));
+      const answer = await ask(here());
+      expect(answer.status).toBe(200);
+      expect(answer.text.startsWith(": heartbeat\n\n: heartbeat\n\n")).toBe(true);
+      expect(readStream(answer.text)).toMatchObject({ content: "at last", done: true });
+      expect(Object.keys(answer.headers).filter((name) => name.startsWith("x-gateway-"))).toEqual(["x-gateway-trace-id"]);
+    });
+
+    test("also before the upstream's head, and between its words", async () => {
+      stage.upstream.script({ ...chatStreamReply(["one", 2 * HEARTBEAT_MS, "two"]), before: [2 * HEARTBEAT_MS] });
+      const { text } = await ask(here());
+      expect(text.indexOf(": heartbeat")).toBe(0);
+      expect(text.slice(text.indexOf('"one"'), text.indexOf('"two"'))).toContain(": heartbeat");
+      expect(readStream(text)).toMatchObject({ content: "onetwo", done: true });
+    });
+
+    test("still leaves room for a fallback", async () => {
+      stage.upstream.script({ ...errorReply(500, "late"), before: [2 * HEARTBEAT_MS] }, chatStreamReply(["from the second"]));
+      const { text } = await ask(two());
+      expect(text).toContain(": heartbeat");
+      expect(readStream(text)).toMatchObject({ content: "from the second", done: true });
+    });
+
+    test.each([
+      ["a status", { ...errorReply(429, "late"), before: [2 * HEARTBEAT_MS] }, "scripted"],
+      ["an error event", sseReply([2 * HEARTBEAT_MS, ERROR_EVENT]), "fire"],
+      ["a cut", sseReply([2 * HEARTBEAT_MS], { ending: "cut" }), "upstream_incomplete"],
+    ])("then %s: told in-band, without [DONE]", async (_, script, code) => {
+      stage.upstream.script(script);
+      const answer = await ask(here());
+      expect(answer.status).toBe(200);
+      expect(answer.text).toContain(": heartbeat");
+      expect(readStream(answer.text)).toMatchObject({ done: false, error: { code } });
+      expect(await outcomeOf(answer)).toMatchObject({ outcome: "failed", code });
+    });
+
+    test("is not for answers that are no stream", async () => {
+      stage.upstream.script({ ...chatReply("slow"), before: [2 * HEARTBEAT_MS] });
+      const answer = await chat(stage.gateway, stage.key, withConfig(here()));
+      expect(answer.json()["choices"]).toMatchObject([{ message: { content: "slow" } }]);
+    });
+
+    test("an upstream that answers a stream request without one", async () => {
+      stage.upstream.script(reply({ headers: { "content-type": "application/json" }, pieces: [JSON.stringify({ ok: true })] }));
+      const answer = await ask(here());
+      expect(answer.status).toBe(502);
+    });
+  });
+
+  test("a raw client sees chunked events and a connection that stays", async () => {
+    stage.upstream.always(chatStreamReply(["a"]));
+    const connection = openConnection(stage.gateway);
+    const request = chatHead({ ...QUESTION, stream: true });
+    connection.write(request);
+    await until("the first answer", () => connection.received().includes("0\r\n\r\n"));
+    connection.write(request);
+    await until("the second answer", () => connection.received().split("data: [DONE]").length === 3);
+    expect(connection.closed).toBe(false);
+    connection.leave();
+  });
+});
