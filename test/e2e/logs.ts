@@ -14,7 +14,7 @@ export async function logsOf(gateway: Gateway, key: string, traceId: string, cou
 }
 
 /** One log record with its bodies. */
-async function logOf(gateway: Gateway, key: string, id: string): Promise<JsonObject> {
+export async function logOf(gateway: Gateway, key: string, id: string): Promise<JsonObject> {
   const answer = await send(gateway, `/v1/logs/${id}`, { headers: { "x-gateway-api-key": key } });
   if (answer.status !== 200) throw new Error(answer.text);
   return answer.json();

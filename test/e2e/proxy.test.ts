@@ -306,7 +306,7 @@ describe.each(gatewayModes)("proxy and other paths, %s", (mode) => {
       const description = (await send(stage.gateway, "/openapi.json")).json();
       expect(description["openapi"]).toMatch(/^3\./);
       expect(Object.keys(description["paths"] as object)).toEqual(
-        expect.arrayContaining(["/chat/completions", "/models", "/models/{model}", "/logs", "/logs/{id}"]),
+        expect.arrayContaining(["/v1/chat/completions", "/v1/models", "/v1/models/{model}", "/v1/logs", "/v1/logs/{id}"]),
       );
     });
 

@@ -1,34 +1,41 @@
-import type { Metrics } from "@unigate/runtime";
+import type { LabelledCount, Metrics } from "@unigate/runtime";
+import type { RouteKind } from "./routes.ts";
+
+/** What served a request; "none" when it was refused before a route was found. */
+export type AnsweredBy = RouteKind | "none";
 
 /** What the edge counts. Labels never hold a user's text. */
 export interface EdgeMetrics {
-  requestAnswered(status: number): void;
+  requestAnswered(by: AnsweredBy, status: number): void;
 }
+
+type RequestLabel = "surface" | "class";
 
 export function createEdgeMetrics(
   metrics: Metrics,
-  gauges: { inflight(): number; bodyBytes(): number; settlementsDropped(): number; backgroundDropped(): number },
+  read: { inflight(): number; bodyBytes(): number; settlementsDropped(): number; backgroundDropped(): number },
 ): EdgeMetrics {
-  const bodies = metrics.gauge("unigate_edge_body_bytes", "request bodies held in memory, bytes");
-  const settlements = metrics.gauge("unigate_edge_settlements_dropped", "settlements dropped because too many were waiting");
-  const background = metrics.gauge("unigate_edge_background_dropped", "asynchronous hooks dropped because too many were waiting");
-  const requests = metrics.counter("unigate_requests_total", "requests answered, by status class", ["class"]);
-  const inflight = metrics.gauge("unigate_requests_inflight", "requests being answered");
-  /** Counted in a plain map: a labelled counter costs a microsecond a request. */
-  const answered = new Map<number, number>();
-  const refresh = (): void => {
-    inflight.set(gauges.inflight());
-    for (const [digit, count] of answered) requests.inc({ class: `${digit}xx` }, count);
-    answered.clear();
-    bodies.set(gauges.bodyBytes());
-    settlements.set(gauges.settlementsDropped());
-    background.set(gauges.backgroundDropped());
-  };
-  setInterval(refresh, 1_000).unref();
+  metrics.gauge("unigate_requests_inflight", "requests being answered", read.inflight);
+  metrics.gauge("unigate_edge_body_bytes", "request bodies held in memory, bytes", read.bodyBytes);
+  metrics.gauge("unigate_edge_settlements_dropped", "settlements dropped because too many were waiting", read.settlementsDropped);
+  metrics.gauge("unigate_edge_background_dropped", "asynchronous hooks dropped because too many were waiting", read.backgroundDropped);
+
+  /** Counted in plain numbers by status class (index 2 = 2xx): a labelled counter costs a microsecond a request. */
+  const answered = new Map<AnsweredBy, number[]>();
+  metrics.counts<RequestLabel>("unigate_requests_total", "requests answered, by surface and status class", ["surface", "class"], () =>
+    labelled(answered),
+  );
   return {
-    requestAnswered(status) {
-      const key = Math.floor(status / 100);
-      answered.set(key, (answered.get(key) ?? 0) + 1);
+    requestAnswered(by, status) {
+      let classes = answered.get(by);
+      if (classes === undefined) answered.set(by, (classes = [0, 0, 0, 0, 0, 0]));
+      const digit = Math.trunc(status / 100);
+      classes[digit] = (classes[digit] ?? 0) + 1;
     },
   };
+}
+
+function* labelled(answered: ReadonlyMap<AnsweredBy, readonly number[]>): Generator<LabelledCount<RequestLabel>> {
+  for (const [surface, classes] of answered)
+    for (const [digit, count] of classes.entries()) if (count > 0) yield { labels: { surface, class: `${digit}xx` }, count };
 }

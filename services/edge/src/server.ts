@@ -5,6 +5,7 @@ import { answerHealth } from "@unigate/runtime";
 import { authenticate } from "./authenticate.ts";
 import { type ClientHeaders, readHeaders } from "./client-headers.ts";
 import type { EdgeDeps } from "./deps.ts";
+import type { AnsweredBy } from "./edge-metrics.ts";
 import { errorReply } from "./endpoints/error-reply.ts";
 import { serveBridge } from "./http/bridges.ts";
 import { answerCors } from "./http/cors.ts";
@@ -37,6 +38,8 @@ interface Arrived {
   /** Below /v1. */
   readonly path: string;
   readonly query: string;
+  /** Known once the path is matched; for the count of requests. */
+  servedBy: AnsweredBy;
 }
 
 /** The HTTP front: inference, proxy and health are matched before Express sees anything. */
@@ -64,6 +67,8 @@ export function createHttpServer(deps: EdgeDeps, budget: BodyBudget, version: st
     const trace = traceOf(headers);
     const requestId = newUuid();
     const cancel = new CancelToken();
+    const query = mark < 0 ? "" : url.slice(mark);
+    const arrived: Arrived = { headers, trace, requestId, cancel, path: path.slice(3), query, servedBy: "none" };
     const onClose = (): void => {
       if (!response.writableFinished) cancel.cancel("client_gone");
     };
@@ -71,12 +76,12 @@ export function createHttpServer(deps: EdgeDeps, budget: BodyBudget, version: st
     running.add(cancel);
     try {
       if (running.size > deps.limits.maxInflight) throw new GatewayError("overloaded", undefined, { retryAfterMs: 1_000 });
-      await serveApi(request, response, { headers, trace, requestId, cancel, path: path.slice(3), query: mark < 0 ? "" : url.slice(mark) });
+      await serveApi(request, response, arrived);
     } catch (error) {
       refuse(response, toGatewayError(error), trace, requestId);
     } finally {
       running.delete(cancel);
-      deps.metrics.requestAnswered(response.statusCode);
+      deps.metrics.requestAnswered(arrived.servedBy, response.statusCode);
     }
   }
 
@@ -90,6 +95,7 @@ export function createHttpServer(deps: EdgeDeps, budget: BodyBudget, version: st
     refuseExpired(identity.principal, receivedAt);
     const incoming: Incoming = { request, response, headers, identity, trace, requestId, call, path, query, receivedAt };
     const route = explicitProxy ? PROXY_ROUTE : matchRoute(request.method ?? "", path);
+    arrived.servedBy = route.kind;
     requireScope(identity.principal, route.scopes);
     switch (route.kind) {
       case "chat":
@@ -102,7 +108,8 @@ export function createHttpServer(deps: EdgeDeps, budget: BodyBudget, version: st
   }
 
   async function serveOther(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
-    const health = request.method === "GET" ? await answerHealth(path, deps.health, deps.processMetrics) : null;
+    const health =
+      request.method === "GET" || request.method === "HEAD" ? await answerHealth(path, deps.health, deps.processMetrics) : null;
     if (health === null) return pages(request, response);
     response.writeHead(health.status, { "content-type": health.contentType });
     response.end(health.body);

@@ -6,8 +6,7 @@ import type { Host, RunningService } from "../module.ts";
 export async function startConnector(host: Host): Promise<RunningService> {
   const guard = createEgressGuard({ allow: host.settings.egressAllow ?? "" });
   const sender = createSender({ guard });
-  const open = host.metrics.gauge("unigate_upstream_exchanges_open", "exchanges with upstreams that are under way");
-  const timer = setInterval(() => open.set(sender.stats().open), 1_000).unref();
+  host.metrics.gauge("unigate_upstream_exchanges_open", "exchanges with upstreams that are under way", () => sender.stats().open);
   const implementation = createConnectorService({
     sender,
     baseUrls: createBaseUrls(guard),
@@ -18,7 +17,6 @@ export async function startConnector(host: Host): Promise<RunningService> {
   return {
     implementation,
     async stop() {
-      clearInterval(timer);
       sender.close();
     },
   };

@@ -5,20 +5,20 @@ import type { Host } from "../module.ts";
 
 /** The client cache over control for one service, watching from now on. */
 export function startResolver(host: Host, control: ControlPort, service: string): Resolver {
-  const blind = host.metrics.gauge(
+  let blind = false;
+  host.metrics.gauge(
     `unigate_${service}_watch_blind`,
     "1 while no word comes from control, so that what is known may be out of date",
+    () => (blind ? 1 : 0),
   );
-  let wasBlind = false;
   const resolver = createResolver({
     control,
     clock: systemClock,
     limits: { identityMaxStaleMs: host.settings.identityMaxStaleSeconds * 1_000 },
     onBlind(isBlind) {
-      blind.set(isBlind ? 1 : 0);
       if (isBlind) host.log.warn({ caller: service }, "no word from control; going on with what is known");
-      else if (wasBlind) host.log.info({ caller: service }, "control is watched again");
-      wasBlind = isBlind;
+      else if (blind) host.log.info({ caller: service }, "control is watched again");
+      blind = isBlind;
     },
   });
   resolver.start();
