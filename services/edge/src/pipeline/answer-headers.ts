@@ -1,7 +1,7 @@
 import type { ReplyHeaders } from "../gateway-request.ts";
-import type { TargetOutcome } from "./attempts.ts";
 import type { Run } from "./run-state.ts";
 import type { Reserved } from "./steps/reserve.ts";
+import type { TargetOutcome } from "./target-outcome.ts";
 
 /** Set by the gateway itself on translated answers, so not taken from the upstream. */
 const OWN = new Set(["content-type", "content-length", "content-encoding", "cache-control", "x-request-id"]);

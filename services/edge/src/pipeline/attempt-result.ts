@@ -23,7 +23,7 @@ export interface AttemptResult {
   readonly finishReason: string;
   /** A fault of the mesh or a refusal that no other target would change: no fallback (mesh.md section 2). */
   readonly final: boolean;
-  /** The client's body as the connector sent it, when asked for. */
+  /** Time spent with the upstream, whole milliseconds. */
   readonly timings: { readonly upstreamMs: number };
 }
 

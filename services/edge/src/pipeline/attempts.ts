@@ -1,7 +1,7 @@
 import type { PlanLeaf, PlanNode } from "@unigate/core";
 import { type CompiledLeaf, GatewayError, sleep } from "@unigate/core";
 import { type AttemptResult, failedAttempt, succeeded } from "./attempt-result.ts";
-import { type RetryRecord, recordAttempt } from "./record.ts";
+import { recordAttempt } from "./record.ts";
 import type { Run } from "./run-state.ts";
 import { callConnector, cancelError } from "./steps/call.ts";
 import { runHooks } from "./steps/check-hooks.ts";
@@ -9,21 +9,7 @@ import { decideRetry } from "./steps/decide.ts";
 import { type CacheView, lookUp } from "./steps/look-up.ts";
 import { type ResolvedTarget, resolveTarget } from "./steps/resolve-target.ts";
 import { type ShapedBody, shapeBody } from "./steps/shape-body.ts";
-
-/** One target tried to its end, retries included. What is logged, settled and answered is made from it. */
-export interface TargetOutcome {
-  readonly result: AttemptResult;
-  readonly attempt: number;
-  readonly leaf: CompiledLeaf;
-  /** Null when the target could not be resolved. */
-  readonly target: ResolvedTarget | null;
-  readonly shaped: ShapedBody;
-  readonly cache: CacheView;
-  readonly retries: readonly RetryRecord[];
-  /** 0, n = the nth retry succeeded, -1 = gave up on a status that calls for a retry. */
-  readonly retryCount: number;
-  readonly startedAt: number;
-}
+import type { RetryRecord, TargetOutcome } from "./target-outcome.ts";
 
 /**
  * Walks the plan: a leaf is tried, a sequence goes on while the status of a step is in its set. The last outcome is

@@ -1,11 +1,11 @@
 import type { End, Failure } from "@unigate/contracts";
 import { succeeded } from "./attempt-result.ts";
-import type { TargetOutcome } from "./attempts.ts";
 import { recordAttempt } from "./record.ts";
 import type { Run } from "./run-state.ts";
 import { runAsyncHooks } from "./steps/check-hooks.ts";
 import { hasRequestLimits } from "./steps/reserve.ts";
 import { settle } from "./steps/settle.ts";
+import type { TargetOutcome } from "./target-outcome.ts";
 
 /** How the answered attempt ended. */
 export interface RunEnding {

@@ -2,11 +2,8 @@ import type { End, Failure, Usage } from "@unigate/contracts";
 import { type GatewayError, newUuid, sumUsage } from "@unigate/core";
 import { cutMessage, cutMetadata, type DraftMessage, type LogHead, newHead, usageOfRecord } from "@unigate/events";
 import { succeeded } from "./attempt-result.ts";
-import type { TargetOutcome } from "./attempts.ts";
 import type { Run } from "./run-state.ts";
-
-/** A try of a target before its last one. */
-export type RetryRecord = LogHead["retries"][number];
+import type { TargetOutcome } from "./target-outcome.ts";
 
 /** How an attempt ended, as far as its outcome does not say. */
 export interface Ending {

@@ -2,12 +2,12 @@ import { bufferOfJson, errorBody, isObject, type JsonObject, jsonOf } from "@uni
 import { replayChat } from "@unigate/providers";
 import type { GatewayReply, ReplyHeaders } from "../gateway-request.ts";
 import { answerHeaders } from "./answer-headers.ts";
-import type { TargetOutcome } from "./attempts.ts";
 import { finishRun } from "./finish.ts";
 import type { Run } from "./run-state.ts";
 import { storeAnswer } from "./steps/look-up.ts";
 import type { Reserved } from "./steps/reserve.ts";
 import { streamReply } from "./stream-reply.ts";
+import type { TargetOutcome } from "./target-outcome.ts";
 
 const JSON_TYPE = ["content-type", "application/json"];
 const SSE_TYPE = ["content-type", "text/event-stream; charset=utf-8", "cache-control", "no-cache"];

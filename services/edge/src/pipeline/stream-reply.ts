@@ -1,12 +1,12 @@
 import type { End, Failure } from "@unigate/contracts";
 import { bufferOfJson, errorBody, GatewayError } from "@unigate/core";
 import type { OpenStream } from "./attempt-result.ts";
-import type { TargetOutcome } from "./attempts.ts";
 import { finishRun } from "./finish.ts";
 import type { Run } from "./run-state.ts";
 import { cancelError } from "./steps/call.ts";
 import { mayDeny, runHooks } from "./steps/check-hooks.ts";
 import { storeAnswer } from "./steps/look-up.ts";
+import type { TargetOutcome } from "./target-outcome.ts";
 
 /** Most text held back while an output check that can deny waits for the whole answer (DESIGN 8.22). */
 const MAX_HELD_BYTES = 64 * 1024;

@@ -1,5 +1,5 @@
-import type { TargetOutcome } from "../attempts.ts";
 import type { Run } from "../run-state.ts";
+import type { TargetOutcome } from "../target-outcome.ts";
 
 /** Tells policy what was really used by all targets together, in a batch and off the request's path. Always called, once. */
 export function settle(run: Run, outcome: TargetOutcome): void {
