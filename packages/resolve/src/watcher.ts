@@ -74,6 +74,7 @@ export function createWatcher(
   async function run(): Promise<void> {
     while (!stopping.cancelled) {
       await listen();
+      if (stopping.cancelled) return;
       events.blind(heardAt);
       await sleep(random() * limits.reconnectMs, stopping);
     }

@@ -22,7 +22,6 @@ import { modules, TargetError } from "./modules.ts";
 import { version } from "./version.ts";
 
 async function main(): Promise<void> {
-  const started = performance.now();
   const { environment, words } = readProcess();
   const flags = readFlags(words);
   if (flags.help) return print(helpText());
@@ -33,7 +32,8 @@ async function main(): Promise<void> {
   if (flags.checkConfig !== null) return checkConfig(flags.checkConfig === "" ? settings.configFile : flags.checkConfig, settings);
   const forOnePerson = settings.targets.includes("all");
   const host = await startHost(forOnePerson ? { ...settings, egressAllow: egressAllowFor(settings.host, settings.egressAllow) } : settings);
-  announce(host, settings, performance.now() - started);
+  // Since the process started, not since this function.
+  announce(host, settings, performance.now());
   await untilStopped(host);
 }
 
