@@ -14,6 +14,8 @@ export interface Stage {
 export interface StageOptions {
   config?(upstream: Upstream): object | string;
   readonly env?: Readonly<Record<string, string>>;
+  /** See GatewayOptions. */
+  readonly restart?: boolean;
 }
 
 /** Starts an upstream and a gateway before the tests of a suite and stops them after; the upstream is reset between tests. */
@@ -26,6 +28,7 @@ export function useStage(mode: GatewayMode, options: StageOptions = {}): Stage {
       mode,
       ...(config === undefined ? {} : { config }),
       ...(options.env === undefined ? {} : { env: options.env }),
+      ...(options.restart === undefined ? {} : { restart: options.restart }),
     };
     started = { gateway: await startGateway(settings), upstream };
   });

@@ -16,6 +16,8 @@ export interface GatewayOptions {
   readonly config?: string | object;
   /** Settings over the defaults of a test: a free port of loopback and an empty data folder. Nothing else is inherited. */
   readonly env?: Readonly<Record<string, string>>;
+  /** A service of a mesh that dies is started again, as users have it. Default: it stays dead. */
+  readonly restart?: boolean;
 }
 
 /** A running gateway: the built product, as users run it. */
@@ -30,14 +32,23 @@ export interface Gateway {
   readonly adminKey: string;
   readonly workspaceKey: string;
   readonly dataDir: string;
+  /** Its unigate.yaml, to be edited; it is there only when the test gave a config. */
+  readonly configFile: string;
   /** All that its processes wrote to stdout and stderr so far. */
   output(): string;
   /** Process id of a service; in one process it is the same for all. Undefined once that process has ended. */
   pid(service: GatewayService): number | undefined;
   /** Sends a signal to the process of a service. */
   kill(service: GatewayService, signal: NodeJS.Signals): void;
-  /** Resolves when every process has ended. */
-  readonly ended: Promise<void>;
+  /**
+   * Kills the process of a service of a mesh that restarts (`restart`). It stays down until the function that this
+   * gives is called: the launcher is held meanwhile, and then does what it always does.
+   */
+  takeDown(service: GatewayService): () => void;
+  /** Sends a signal to the process that a user starts: the one process, or the launcher of the mesh. */
+  signal(signal: NodeJS.Signals): void;
+  /** Resolves when every process has ended, with the code or the signal that the user's shell sees. */
+  readonly ended: Promise<number | NodeJS.Signals>;
   /** Stops it and removes its folder. */
   stop(): Promise<void>;
 }
@@ -67,14 +78,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     NODE_ENV: "production",
     ...options.env,
   };
+  const configFile = join(folder, "unigate.yaml");
   if (options.config !== undefined) {
-    env["UNIGATE_CONFIG"] = join(folder, "unigate.yaml");
-    writeFileSync(env["UNIGATE_CONFIG"], typeof options.config === "string" ? options.config : JSON.stringify(options.config));
+    env["UNIGATE_CONFIG"] = configFile;
+    writeFileSync(configFile, typeof options.config === "string" ? options.config : JSON.stringify(options.config));
   }
-  const [script, words] = options.mode === "single" ? [MAIN, ["--target=all"]] : [MESH, []];
+  const [script, words] = options.mode === "single" ? [MAIN, ["--target=all"]] : [MESH, options.restart === true ? ["--restart"] : []];
   const child = fork(script, words, { env, execArgv: [], stdio: ["ignore", "pipe", "pipe", "ipc"], cwd: folder });
   const output = collectOutput(child);
-  const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  const ended = new Promise<number | NodeJS.Signals>((resolve) => child.once("close", (code, signal) => resolve(code ?? signal ?? 0)));
   const ready = await readyMessage(child, output).catch(async (error: unknown) => {
     child.kill("SIGKILL");
     await ended;
@@ -83,6 +95,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
 
   const pid = (service: GatewayService): number | undefined => (ready.pids === undefined ? child.pid : ready.pids[service]);
+  function kill(service: GatewayService, signal: NodeJS.Signals): void {
+    const id = pid(service);
+    if (id === undefined) throw new Error(`${service} has no process`);
+    process.kill(id, signal);
+  }
   const origin = `http://127.0.0.1:${ready.httpPort}`;
   return {
     mode: options.mode,
@@ -92,16 +109,21 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     adminKey: ready.adminKey ?? "",
     workspaceKey: ready.workspaceKey ?? "",
     dataDir,
+    configFile,
     output,
     pid,
-    kill(service, signal) {
-      const id = pid(service);
-      if (id === undefined) throw new Error(`${service} has no process`);
-      process.kill(id, signal);
+    kill,
+    takeDown(service) {
+      if (options.mode !== "mesh" || options.restart !== true) throw new Error("only a mesh that restarts can take a service down");
+      child.kill("SIGSTOP");
+      kill(service, "SIGKILL");
+      return () => void child.kill("SIGCONT");
     },
+    signal: (signal) => void child.kill(signal),
     ended,
     async stop() {
       if (child.exitCode === null && child.signalCode === null) {
+        child.kill("SIGCONT");
         child.kill("SIGINT");
         const impatient = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
         await ended;

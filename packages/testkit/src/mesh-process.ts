@@ -1,4 +1,5 @@
-// A process that launches the built mesh, for startGateway: its services are not started again when a test kills one.
+// A process that launches the built mesh, for startGateway: its services are started again when a test kills one only
+// with --restart.
 import { buildSettings, onStopSignals, readProcess } from "@unigate/runtime";
 
 /** What is used of the product's launcher. It is reached by its path: no package depends on the host of all services. */
@@ -18,14 +19,14 @@ interface Launcher {
 }
 
 async function main(): Promise<void> {
-  const { environment } = readProcess();
+  const { environment, words } = readProcess();
   const home = new URL("../../../services/unigate/dist/index.js", import.meta.url);
   const launcher = (await import(home.href)) as Launcher;
   const mesh = await launcher.launchMesh({
     environment,
     settings: buildSettings(environment, undefined),
     onProgress: (text) => process.stderr.write(`${text}\n`),
-    restart: false,
+    restart: words.includes("--restart"),
   });
   const pids = Object.fromEntries(launcher.serviceNames.map((service) => [service, mesh.pid(service)]));
   process.send?.({ ready: true, ...mesh.facts, pids });

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { readProcess } from "@unigate/runtime";
 
 /** Something that a suite needs and a machine may lack. */
-export type RequirementName = "fixtures" | "redis" | "kafka" | "postgres" | "docker" | "chromium";
+export type RequirementName = "fixtures" | "redis" | "redis-cluster" | "kafka" | "postgres" | "docker" | "chromium";
 
 /** Whether it is there. `at` is its address, or its folder or file. */
 export type Requirement =
@@ -19,6 +19,7 @@ const FINDERS: Readonly<Record<RequirementName, (environment: Environment) => { 
     return existsSync(folder) ? { at: folder } : { missing: `no recorded traffic at ${folder}; UNIGATE_FIXTURES names another folder` };
   },
   redis: (environment) => fromVariable(environment, "UNIGATE_REDIS_URL"),
+  "redis-cluster": (environment) => fromVariable(environment, "UNIGATE_REDIS_CLUSTER_URL"),
   kafka: (environment) => fromVariable(environment, "UNIGATE_KAFKA_BROKERS"),
   postgres: (environment) => fromVariable(environment, "UNIGATE_DATABASE_URL"),
   docker: (environment) => {

@@ -7,6 +7,8 @@ import { createBodyBudget } from "./read-body.ts";
 import { createHttpServer, type Inflight } from "./server.ts";
 import { createSettlements } from "./settlements.ts";
 
+const IDLE_MS = 50;
+
 /** A running edge. */
 export interface Edge {
   readonly port: number;
@@ -50,7 +52,10 @@ export async function startEdge(parts: EdgeParts, host: string, port: number, ve
       stopAccepting();
       const patience = setTimeout(() => inflight.cancelAll(), ms);
       const force = setTimeout(() => server.closeAllConnections(), ms + 3_000);
+      // Answers that began before the end promised to keep their connection; it is closed once it is idle.
+      const idle = setInterval(() => server.closeIdleConnections(), IDLE_MS);
       await closed;
+      clearInterval(idle);
       clearTimeout(patience);
       clearTimeout(force);
       await background.idle();

@@ -35,6 +35,7 @@ export async function startHost(settings: Settings): Promise<RunningHost> {
   const connections = createConnections(settings, running);
   const lock = await ownDataDir(settings.dataDir);
   let stopping = false;
+  let endWait = (): void => {};
   health.add("process", () => (stopping ? "shutting down" : null));
   let sealer: Promise<Sealer> | null = null;
   const host: Host = {
@@ -75,13 +76,19 @@ export async function startHost(settings: Settings): Promise<RunningHost> {
     services: names,
     facts: { ...facts, grpcAddress: grpc?.address ?? null, metricsPort: healthServer?.port ?? null },
     hurry() {
+      endWait();
       for (const service of running.values()) service.hurry?.();
     },
     async stop({ interactive }) {
       if (stopping) return;
       stopping = true;
       grpc?.setServing(false);
-      if (!interactive) await new Promise((resolve) => setTimeout(resolve, UNREADY_MS));
+      if (!interactive) {
+        await new Promise<void>((resolve) => {
+          endWait = resolve;
+          setTimeout(resolve, UNREADY_MS).unref();
+        });
+      }
       for (const service of running.values()) service.stopAccepting?.();
       const patience = settings.drainSeconds * 1_000;
       await running.get("edge")?.drain?.(patience);

@@ -38,6 +38,7 @@ export function checkChat(json: JsonObject): void {
   checkObjects(json, "tools", 0, MAX_TOOLS);
   checkObjects(json, "functions", 1, MAX_TOOLS);
   checkToolChoice(json["tool_choice"]);
+  checkFunctionCall(json["function_call"]);
   checkBoolean(json, "parallel_tool_calls");
   checkObject(json, "response_format");
   checkObject(json, "thinking");
@@ -62,4 +63,9 @@ function checkMessages(messages: unknown): void {
 function checkToolChoice(choice: unknown): void {
   if (choice == null || isObject(choice) || choice === "none" || choice === "auto" || choice === "required") return;
   refuse("tool_choice", '"none", "auto", "required" or an object naming a function');
+}
+
+function checkFunctionCall(call: unknown): void {
+  if (call == null || call === "none" || call === "auto" || (isObject(call) && typeof call["name"] === "string")) return;
+  refuse("function_call", '"none", "auto" or an object such as {"name":"get_weather"}');
 }

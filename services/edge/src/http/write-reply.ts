@@ -41,7 +41,8 @@ export async function writeChunks(
 ): Promise<void> {
   try {
     for await (const chunk of reply.chunks) {
-      if (cancel.cancelled) break;
+      // Any other end of the call is told in the last chunk.
+      if (cancel.reason === "client_gone") break;
       onWrite();
       if (!response.write(chunk)) await drained(response, cancel);
     }

@@ -4,6 +4,7 @@ import type { Run } from "../run-state.ts";
 import { factsOf } from "./facts.ts";
 
 const NO_HASH = Buffer.alloc(0);
+const DEADLINE_MS = 1_000;
 
 /**
  * The plan of attempts. A config whose order is fixed is planned here without a call; the router decides the rest,
@@ -25,6 +26,7 @@ export async function planRequest(run: Run): Promise<PlanNode> {
 
 async function askRouter(run: Run): Promise<PlanNode> {
   const { config, request } = run;
+  const call = { ...request.call, deadline: Math.min(run.call.deadline, run.deps.clock.now() + DEADLINE_MS) };
   const ask = (configJson: Buffer) =>
     run.deps.router.plan(
       {
@@ -37,7 +39,7 @@ async function askRouter(run: Run): Promise<PlanNode> {
         branch: NO_HASH,
         explain: false,
       },
-      run.call,
+      call,
     );
   let reply = await ask(NO_HASH);
   if (reply.outcome?.$case === "needConfig") reply = await ask(config.json);
