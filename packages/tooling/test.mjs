@@ -73,7 +73,8 @@ const suites = runSuites(process.argv.slice(2));
 const passed = suites.passed + checks.filter(Boolean).length;
 const failed = suites.failed + checks.filter((ok) => !ok).length;
 
-for (const [index, [title]] of CHECKS.entries()) if (!checks[index]) process.stdout.write(`failed: ${String(title)} (its output is above)\n`);
+for (const [index, [title]] of CHECKS.entries())
+  if (!checks[index]) process.stdout.write(`failed: ${String(title)} (its output is above)\n`);
 if (suites.skipped > 0) process.stdout.write(`${suites.skipped} skipped; each suite that lacks something says above what it needs\n`);
 process.stdout.write(`Took ${secondsSince(started)}\n${String(passed)} passed, ${String(failed)} failed\n`);
 process.exitCode = failed === 0 ? 0 : 1;

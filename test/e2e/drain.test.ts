@@ -1,6 +1,5 @@
-import { LoggingDefinition } from "@unigate/contracts";
+import { LoggingDefinition, type LoggingPort } from "@unigate/contracts";
 import { type JsonObject, Secret } from "@unigate/core";
-import { createLoggingService, createLogStore } from "@unigate/logging";
 import { meshToken, serveGrpc } from "@unigate/rpc";
 import {
   chatChunk,
@@ -25,10 +24,18 @@ const PROMPT_MS = 8_000;
 
 /** A logging service that outlives the gateway: what reached it is there to be looked at. */
 async function startLogging() {
-  const store = createLogStore();
+  const records: JsonObject[] = [];
+  const implementation: Pick<LoggingPort, "append"> = {
+    async *append(batches) {
+      for await (const batch of batches) {
+        records.push(...batch.records.map((record) => JSON.parse(record.toString("utf8")) as JsonObject));
+        yield { spoolId: batch.spoolId, offset: batch.offset };
+      }
+    },
+  };
   const server = await serveGrpc({
     listen: "127.0.0.1:0",
-    services: [{ definition: LoggingDefinition, implementation: createLoggingService({ store, log: { warn: () => {} } as never }) }],
+    services: [{ definition: LoggingDefinition, implementation }],
     bodyLimit: 20 * 1024 * 1024,
     authenticate: meshToken(new Secret(MESH_TOKEN)).authenticate,
   });
@@ -36,11 +43,7 @@ async function startLogging() {
     address: server.address,
     /** The record of a trace, once it came. */
     record: (traceId: string): Promise<JsonObject> =>
-      until(`the record of ${traceId}`, () => {
-        for (const record of store.newest(null))
-          if (record.traceId === traceId) return JSON.parse(record.bytes.toString("utf8")) as JsonObject;
-        return null;
-      }),
+      until(`the record of ${traceId}`, () => records.find((record) => record["trace_id"] === traceId)),
     stop: () => server.drain(0),
   };
 }

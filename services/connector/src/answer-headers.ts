@@ -1,4 +1,5 @@
 import type { Header } from "@unigate/contracts";
+import type { SecretMask } from "./mask-secrets.ts";
 
 /** Hop-by-hop, or about bytes that are not the ones sent on. */
 const HOP_BY_HOP = new Set([
@@ -24,10 +25,14 @@ const NOT_TRANSLATED = new Set([
   "vary",
 ]);
 
-/** Upstream headers for the client of a translated answer. */
-export function translatedHeaders(headers: Readonly<Record<string, string>>): Header[] {
+/** Upstream headers for the client of a translated answer; of a refusal with its `mask`. */
+export function translatedHeaders(headers: Readonly<Record<string, string>>, mask?: SecretMask): Header[] {
   const kept: Header[] = [];
-  for (const name in headers) if (!HOP_BY_HOP.has(name) && !NOT_TRANSLATED.has(name)) kept.push({ name, value: headers[name] ?? "" });
+  for (const name in headers) {
+    if (HOP_BY_HOP.has(name) || NOT_TRANSLATED.has(name)) continue;
+    const value = headers[name] ?? "";
+    kept.push({ name, value: mask === undefined ? value : mask.text(value) });
+  }
   return kept;
 }
 

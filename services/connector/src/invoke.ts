@@ -22,16 +22,35 @@ export async function invoke(deps: ConnectorDeps, request: InvokeRequest, call: 
   if (isFailed(answer)) return replyOf(answer);
   const body = await answer.readAll(deps.maxAnswerBytes);
   if (!Buffer.isBuffer(body)) return replyOf(failureOutcome(body, request, prepared.provider.id, call));
+  if (isRedirect(answer)) {
+    answer.cancel();
+    return replyOf(redirectOutcome(prepared, answer));
+  }
   if (answer.status < 200 || answer.status > 299) return replyOf(errorOutcome(prepared, answer, body, deps.clock.now()));
   return read(prepared, answer, body);
 }
 
 /** What the provider refused, in the gateway's words. */
 export function errorOutcome(prepared: Prepared, answer: Exchange, body: Buffer, now: number): FailedOutcome {
-  return providerFailure(prepared.provider.readError(answer.status, body, answer.headers), prepared.provider.id, {
-    headers: translatedHeaders(answer.headers),
+  const mask = prepared.mask();
+  return providerFailure(prepared.provider.readError(answer.status, mask.body(body), answer.headers), prepared.provider.id, {
+    headers: translatedHeaders(answer.headers, mask),
     retryAfterMs: retryAfterMs(answer.headers, now),
     upstreamMs: answer.upstreamMs,
+  });
+}
+
+/** A redirect is never followed, and never handed on: a client that follows it would send its key along. */
+export function isRedirect(answer: Exchange): boolean {
+  return answer.status >= 300 && answer.status <= 399;
+}
+
+export function redirectOutcome(prepared: Prepared, answer: Exchange): FailedOutcome {
+  return gatewayFailure("upstream_invalid", prepared.provider.id, {
+    message: `${prepared.provider.id} answered with a redirect (${answer.status}), which is not followed; name the right address in custom_host.`,
+    upstreamMs: answer.upstreamMs,
+    bytesSent: true,
+    blame: Blame.UPSTREAM,
   });
 }
 
@@ -72,7 +91,13 @@ function read(prepared: Prepared, answer: Exchange, body: Buffer): InvokeReply {
 
 /** The provider's own words, when an answer turned out to be an error that came with a good status. */
 function unreadable(error: GatewayError, prepared: Prepared, answer: Exchange): FailedOutcome {
-  const facts = { status: error.status, message: error.message, type: error.type, param: error.param, code: error.code };
+  const facts = {
+    status: error.status,
+    message: prepared.mask().text(error.message),
+    type: error.type,
+    param: error.param,
+    code: error.code,
+  };
   return providerFailure(facts, prepared.provider.id, {
     headers: translatedHeaders(answer.headers),
     retryAfterMs: null,

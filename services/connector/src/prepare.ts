@@ -3,6 +3,7 @@ import { bufferOfJson, type Credentials, dropParams, GatewayError, isObject, typ
 import { type BuildInput, findProvider, type Provider, type Surface, type SurfaceName, type UpstreamRequest } from "@unigate/providers";
 import type { Destination } from "./base-url.ts";
 import type { ConnectorDeps } from "./deps.ts";
+import { maskOf, type SecretMask } from "./mask-secrets.ts";
 
 /** An exchange that is ready to be sent. */
 export interface Prepared {
@@ -12,6 +13,8 @@ export interface Prepared {
   readonly input: BuildInput;
   readonly request: UpstreamRequest;
   readonly destination: Destination;
+  /** For what the upstream says of a request that it refuses. */
+  mask(): SecretMask;
 }
 
 const NO_JSON: JsonObject = {};
@@ -47,9 +50,10 @@ export async function prepare(deps: ConnectorDeps, invoke: InvokeRequest, upload
   }
   for (const { name, value } of target.forward) request.headers[name] = value;
   if (surface !== null) request.headers["accept-encoding"] = "identity";
-  await provider.auth.apply(request, credentialsOf(deps, invoke), settings);
+  const credentials = credentialsOf(deps, invoke);
+  await provider.auth.apply(request, credentials, settings);
   const destination = deps.baseUrls.destination(provider, target.customHost, request.path);
-  return { provider, surface, input: named, request, destination };
+  return { provider, surface, input: named, request, destination, mask: () => maskOf(credentials) };
 }
 
 function surfaceOf(provider: Provider, name: string): Surface {

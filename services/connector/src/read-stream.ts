@@ -26,7 +26,7 @@ export function readStream(
 
 class StreamReading {
   readonly queue: PartQueue;
-  readonly #provider: string;
+  readonly #prepared: Prepared;
   readonly #answer: Exchange;
   readonly #call: Call;
   readonly #reader: StreamReader;
@@ -38,7 +38,7 @@ class StreamReading {
   #flushing = false;
 
   constructor(request: InvokeRequest, prepared: Prepared, surface: Surface, answer: Exchange, call: Call) {
-    this.#provider = prepared.provider.id;
+    this.#prepared = prepared;
     this.#answer = answer;
     this.#call = call;
     this.#wantAssembled = request.want?.assembled ?? false;
@@ -130,14 +130,16 @@ class StreamReading {
   }
 
   /** An error inside the stream: the outcome of the attempt before content, an in-band failure after it. */
-  #fail(error: ProviderError): void {
+  #fail(said: ProviderError): void {
+    const mask = this.#prepared.mask();
+    const error = mask.error(said);
     if (this.#headSent) {
       this.#flush();
       this.#finish(false, error);
       return;
     }
-    const outcome = providerFailure(error, this.#provider, {
-      headers: translatedHeaders(this.#answer.headers),
+    const outcome = providerFailure(error, this.#prepared.provider.id, {
+      headers: translatedHeaders(this.#answer.headers, mask),
       retryAfterMs: null,
       upstreamMs: this.#answer.upstreamMs,
     });
@@ -155,7 +157,7 @@ class StreamReading {
       this.#finish(false, { status: error.status, message: error.message, type: error.type, param: null, code });
       return;
     }
-    const outcome = gatewayFailure(code, this.#provider, {
+    const outcome = gatewayFailure(code, this.#prepared.provider.id, {
       message: error.message,
       upstreamMs: this.#answer.upstreamMs,
       bytesSent: true,

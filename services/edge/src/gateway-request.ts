@@ -24,6 +24,8 @@ export interface GatewayRequest {
   readonly upload: AsyncIterable<Buffer> | null;
   /** The client's own metadata header. */
   readonly metadata: Readonly<Record<string, string>>;
+  /** The client's own timeout for each attempt, ms; null = as the config says. */
+  readonly requestTimeoutMs: number | null;
   /** Unix ms. */
   readonly receivedAt: number;
 }

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { CancelToken, GatewayError, newUuid, startTrace, type TraceContext, toGatewayError } from "@unigate/core";
 import { answerHealth } from "@unigate/runtime";
 import { authenticate } from "./authenticate.ts";
@@ -8,8 +8,10 @@ import type { EdgeDeps } from "./deps.ts";
 import type { AnsweredBy } from "./edge-metrics.ts";
 import { errorReply } from "./endpoints/error-reply.ts";
 import { serveBridge } from "./http/bridges.ts";
+import { causeText } from "./http/cause-text.ts";
 import { answerCors } from "./http/cors.ts";
 import { type Incoming, serveChat, serveProxy } from "./http/inference.ts";
+import { NO_HOST, refuseWhatIsNoRequest } from "./http/no-request.ts";
 import { createPages } from "./http/pages.ts";
 import { writeUnary } from "./http/write-reply.ts";
 import { refuseExpired, requireScope } from "./principal.ts";
@@ -46,6 +48,7 @@ interface Arrived {
 export function createHttpServer(deps: EdgeDeps, budget: BodyBudget, version: string): { server: Server; inflight: Inflight } {
   const pages = createPages(deps, version);
   const running = new Set<CancelToken>();
+  const answering = new WeakMap<Duplex, ServerResponse>();
   const inflight: Inflight = {
     get count() {
       return running.size;
@@ -60,6 +63,8 @@ export function createHttpServer(deps: EdgeDeps, budget: BodyBudget, version: st
     const url = request.url ?? "/";
     const mark = url.indexOf("?");
     const path = mark < 0 ? url : url.slice(0, mark);
+    if (request.headers.host === undefined && request.httpVersion === "1.1")
+      return refuse(response, NO_HOST, startTrace(undefined), newUuid());
     if (inflight.closing) response.setHeader("connection", "close");
     if (answerCors(deps.limits.corsOrigins, request, response)) return;
     if (!path.startsWith("/v1/")) return serveOther(request, response, path);
@@ -78,7 +83,9 @@ export function createHttpServer(deps: EdgeDeps, budget: BodyBudget, version: st
       if (running.size > deps.limits.maxInflight) throw new GatewayError("overloaded", undefined, { retryAfterMs: 1_000 });
       await serveApi(request, response, arrived);
     } catch (error) {
-      refuse(response, toGatewayError(error), trace, requestId);
+      const failure = toGatewayError(error);
+      if (failure.code === "internal") deps.log.error({ traceId: trace.traceId, error: causeText(failure.cause) }, "request failed");
+      refuse(response, failure, trace, requestId);
     } finally {
       running.delete(cancel);
       deps.metrics.requestAnswered(arrived.servedBy, response.statusCode);
@@ -122,15 +129,18 @@ export function createHttpServer(deps: EdgeDeps, budget: BodyBudget, version: st
       maxHeaderSize: MAX_HEADER_BYTES,
       requestTimeout: 0,
       headersTimeout: HEADERS_TIMEOUT_MS,
+      // Refused here, as JSON.
+      requireHostHeader: false,
     },
     (request, response) => {
+      answering.set(request.socket, response);
       serve(request, response).catch((error: unknown) => {
         deps.log.error({ error: String(error) }, "request handler failed");
         response.destroy();
       });
     },
   );
-  server.on("clientError", answerClientError);
+  refuseWhatIsNoRequest(server, answering);
   return { server, inflight };
 }
 
@@ -144,21 +154,5 @@ function traceOf(headers: ClientHeaders): TraceContext {
 
 function refuse(response: ServerResponse, error: GatewayError, trace: TraceContext, requestId: string): void {
   const { status, headers, body } = errorReply(error, trace.traceId, requestId);
-  // What is left of a body that was not read would be taken for the next request.
-  if (!response.req.complete) headers.push("connection", "close");
   writeUnary(response, status, headers, body);
-}
-
-/** A request that node:http could not parse still gets JSON. */
-function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (socket.destroyed || !socket.writable) return;
-  const tooLarge = error.code === "HPE_HEADER_OVERFLOW";
-  const failure = tooLarge
-    ? new GatewayError("headers_too_large")
-    : new GatewayError("invalid_request", "The request is not valid HTTP/1.1.");
-  const { status, body } = errorReply(failure, startTrace(undefined).traceId, newUuid());
-  const reason = tooLarge ? "Request Header Fields Too Large" : "Bad Request";
-  socket.end(
-    `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body.toString("utf8")}`,
-  );
 }

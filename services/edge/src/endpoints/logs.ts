@@ -4,10 +4,13 @@ import type { Principal } from "../principal.ts";
 import { refuse } from "./ranges.ts";
 
 const FILTERS = ["trace_id", "provider", "model", "status", "api_key_id"] as const;
+const PARAMETERS: readonly string[] = [...FILTERS, "from", "to", "cursor", "limit"];
 
 /** GET /v1/logs, bridged to logging. Returns the JSON text as it came. */
 export async function queryLogs(deps: EdgeDeps, principal: Principal, query: string, call: Call): Promise<Buffer> {
   const parameters = new URLSearchParams(query);
+  for (const name of parameters.keys())
+    if (!PARAMETERS.includes(name)) refuse(name.slice(0, 80), `one of ${PARAMETERS.join(", ")} as the name of a query parameter`);
   const filter: Record<string, string | number> = {};
   for (const name of FILTERS) {
     const value = parameters.get(name);

@@ -1,4 +1,5 @@
 import { type Call, GatewayError } from "@unigate/core";
+import { isRpcError } from "@unigate/rpc";
 import type { EdgeDeps } from "../deps.ts";
 import { getLog, queryLogs } from "../endpoints/logs.ts";
 import { getModel, listModels } from "../endpoints/models.ts";
@@ -14,8 +15,21 @@ const EMPTY = Buffer.alloc(0);
 
 /** Everything under /v1 that is no inference: answered here, or bridged to control and logging. */
 export async function serveBridge(deps: EdgeDeps, budget: BodyBudget, incoming: Incoming, route: Matched): Promise<void> {
-  const { principal } = incoming.identity;
   const call: Call = { ...incoming.call, deadline: deps.clock.now() + DEADLINE_MS };
+  try {
+    await bridge(deps, budget, incoming, route, call);
+  } catch (error) {
+    if (!isRpcError(error) || incoming.call.cancel.cancelled) throw error;
+    const service = route.kind === "logs" || route.kind === "log" ? "logging" : "control";
+    deps.log.warn({ traceId: incoming.trace.traceId, service, error: String(error) }, "a service is unavailable");
+    throw new GatewayError("service_unavailable", `The service "${service}" does not answer right now; try again shortly.`, {
+      cause: error,
+    });
+  }
+}
+
+async function bridge(deps: EdgeDeps, budget: BodyBudget, incoming: Incoming, route: Matched, call: Call): Promise<void> {
+  const { principal } = incoming.identity;
   switch (route.kind) {
     case "models":
       return writeJson(incoming, 200, Buffer.from(JSON.stringify(await listModels(deps, principal, call))));

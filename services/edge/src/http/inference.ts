@@ -79,6 +79,16 @@ function proxyJson(body: Buffer): JsonObject | null {
 
 /** JSON is what the unified endpoints take; an absent content type is taken for it. */
 function requireJson(headers: ClientHeaders): void {
+  const encoding = headers["content-encoding"];
+  if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
+    throw new GatewayError(
+      "invalid_content_type",
+      `Content encoding "${encoding.slice(0, 60)}" is not supported here; send the JSON as it is.`,
+      {
+        param: "content-encoding",
+      },
+    );
+  }
   const type = headers["content-type"];
   if (type === undefined || type === "" || type.toLowerCase().includes("json")) return;
   throw new GatewayError("invalid_content_type", `Content type "${type.slice(0, 60)}" is not supported here; send application/json.`, {
@@ -110,6 +120,16 @@ function gatewayRequest(
     json,
     upload,
     metadata: readMetadata(headers["x-gateway-metadata"]),
+    requestTimeoutMs: readTimeout(headers["x-gateway-request-timeout"]),
     receivedAt: incoming.receivedAt,
   };
+}
+
+function readTimeout(text: string | undefined): number | null {
+  if (text === undefined || text === "") return null;
+  const ms = Number(text);
+  if (Number.isInteger(ms) && ms > 0) return ms;
+  throw new GatewayError("invalid_header", "x-gateway-request-timeout must be a whole number of milliseconds above 0.", {
+    param: "x-gateway-request-timeout",
+  });
 }

@@ -4,7 +4,8 @@ import type { EdgeDeps } from "../deps.ts";
 import { errorReply } from "../endpoints/error-reply.ts";
 import type { GatewayReply, GatewayRequest } from "../gateway-request.ts";
 import { runRequest } from "../pipeline/run.ts";
-import { writeChunks, writeUnary } from "./write-reply.ts";
+import { causeText } from "./cause-text.ts";
+import { closeUnlessRead, writeChunks, writeUnary } from "./write-reply.ts";
 
 const HEARTBEAT = Buffer.from(": heartbeat\n\n");
 
@@ -34,7 +35,10 @@ async function writeReply(response: ServerResponse, reply: GatewayReply, cancel:
     else writeUnary(response, reply.status, reply.headers, reply.body);
     return;
   }
-  if (!committed && !response.destroyed) response.writeHead(reply.status, reply.headers);
+  if (!committed && !response.destroyed) {
+    closeUnlessRead(response);
+    response.writeHead(reply.status, reply.headers);
+  }
   await writeChunks(response, reply, cancel, () => heartbeat?.touch());
 }
 
@@ -72,9 +76,4 @@ function startHeartbeat(deps: EdgeDeps, request: GatewayRequest, response: Serve
     touch: () => void timer.refresh(),
     stop: () => clearInterval(timer),
   };
-}
-
-/** For the process log only: the stack of what went wrong inside. */
-function causeText(cause: unknown): string {
-  return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
 }

@@ -2,15 +2,41 @@ import type { ServerResponse } from "node:http";
 import type { CancelToken } from "@unigate/core";
 import type { GatewayReply } from "../gateway-request.ts";
 
+/** How much of a refused body is still taken, and for how long, so that its sender gets to read the refusal. */
+const LINGER_BYTES = 4 * 1024 * 1024;
+const LINGER_MS = 2_000;
+
 /** Answers with one body. */
 export function writeUnary(response: ServerResponse, status: number, headers: readonly string[], body: Buffer): void {
   if (response.headersSent || response.destroyed) return;
-  response.writeHead(status, withLength(headers, body.length));
-  response.end(body);
+  closeUnlessRead(response);
+  response.writeHead(status, [...headers, "content-length", String(body.length)]);
+  if (response.req.complete) response.end(body);
+  else lingeringEnd(response, body);
 }
 
-function withLength(headers: readonly string[], length: number): string[] {
-  return [...headers, "content-length", String(length)];
+/** What is left of a body that nobody read would be taken for the next request of the connection. */
+export function closeUnlessRead(response: ServerResponse): void {
+  if (!response.req.complete) response.shouldKeepAlive = false;
+}
+
+/** A connection closed while its client still sends is reset, and the answer is lost with it. */
+function lingeringEnd(response: ServerResponse, body: Buffer): void {
+  const { req } = response;
+  let left = LINGER_BYTES;
+  const end = (): void => {
+    clearTimeout(timer);
+    req.off("data", onData).off("end", end).off("error", end).off("close", end);
+    response.end();
+  };
+  const onData = (chunk: Buffer): void => {
+    left -= chunk.length;
+    if (left < 0) end();
+  };
+  const timer = setTimeout(end, LINGER_MS);
+  req.on("data", onData).on("end", end).on("error", end).on("close", end);
+  response.write(body);
+  req.resume();
 }
 
 /** Waits until a full socket takes more, or the client is gone. */

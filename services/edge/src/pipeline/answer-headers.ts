@@ -22,6 +22,8 @@ export function answerHeaders(run: Run, outcome: TargetOutcome, reserved: Reserv
   const proxied = request.surface === "proxy" && result.failure === null;
   for (const { name, value } of result.headers) {
     if (name.startsWith("x-gateway-")) continue;
+    // The length of one body is set where it is written.
+    if (name === "content-length" && result.stream === null) continue;
     if (proxied ? name !== "x-request-id" : !OWN.has(name)) headers.push(name, value);
     else if (name === "x-request-id") headers.push("x-provider-request-id", value);
   }

@@ -2,7 +2,7 @@ import type { PlanLeaf, PlanNode } from "@unigate/core";
 import { type CompiledLeaf, GatewayError, sleep } from "@unigate/core";
 import { type AttemptResult, failedAttempt, succeeded } from "./attempt-result.ts";
 import { recordAttempt } from "./record.ts";
-import type { Run } from "./run-state.ts";
+import { newHookState, type Run } from "./run-state.ts";
 import { callConnector, cancelError } from "./steps/call.ts";
 import { runHooks } from "./steps/check-hooks.ts";
 import { decideRetry } from "./steps/decide.ts";
@@ -44,6 +44,7 @@ async function attemptTarget(run: Run, planned: PlanLeaf): Promise<TargetOutcome
   if (leaf === undefined) throw new Error(`the plan names leaf ${planned.index}, which the config does not have`);
   const attempt = run.attempts++;
   const startedAt = run.deps.clock.now();
+  run.hooks = newHookState();
   let shaped = shapeBody(run.request, leaf);
   let target: ResolvedTarget | null = null;
   let cache = NO_CACHE;
@@ -134,7 +135,7 @@ async function callWithRetries(
 async function checkedCall(run: Run, leaf: CompiledLeaf, target: ResolvedTarget, shaped: ShapedBody): Promise<AttemptResult> {
   const result = await callConnector(run, leaf, target, shaped);
   if (leaf.afterHooks.length === 0 || result.body === null || result.status !== 200 || run.request.surface === "proxy") return result;
-  run.hookResults.after.length = 0;
+  run.hooks.after.length = 0;
   const after = await runHooks(run, "after", leaf.afterHooks, shaped, { status: result.status, body: result.body });
   if (after.verdict === "deny") {
     return {

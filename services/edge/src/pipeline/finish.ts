@@ -14,6 +14,7 @@ export interface RunEnding {
   readonly end: End | null;
   readonly cancelled: boolean;
   readonly failure?: Failure | null;
+  readonly firstTokenMs?: number | null;
 }
 
 /** Once, after the last byte: settlement, log record, metrics and the hooks that nobody waits for. */

@@ -2,7 +2,7 @@ import type { End, Failure, Usage } from "@unigate/contracts";
 import { type GatewayError, newUuid, sumUsage } from "@unigate/core";
 import { cutMessage, cutMetadata, type DraftMessage, type LogHead, newHead, usageOfRecord } from "@unigate/events";
 import { succeeded } from "./attempt-result.ts";
-import type { Run } from "./run-state.ts";
+import { answeredStatus, type Run } from "./run-state.ts";
 import type { TargetOutcome } from "./target-outcome.ts";
 
 /** How an attempt ended, as far as its outcome does not say. */
@@ -12,6 +12,8 @@ export interface Ending {
   readonly end?: End | null;
   /** An in-band failure of a stream. */
   readonly failure?: Failure | null;
+  /** Of a stream, from the start of the attempt to its first content; null when there was none. */
+  readonly firstTokenMs?: number | null;
   /** The client left. */
   readonly cancelled?: boolean;
 }
@@ -36,7 +38,7 @@ export function recordAttempt(run: Run, outcome: TargetOutcome, ending: Ending):
   const responseModel = ending.end?.model ?? result.model;
   head.response_model = responseModel === "" ? null : responseModel;
   head.stream = shaped.stream;
-  head.status = ending.cancelled === true ? 499 : failure === null ? result.status : failure.status;
+  head.status = ending.cancelled === true ? 499 : failure === null ? answeredStatus(run, result.status) : failure.status;
   head.outcome = outcomeWord(outcome, ending, failure);
   head.error = failure === null ? null : faultOf(failure);
   const usage = usageOf(outcome, ending.end);
@@ -49,9 +51,11 @@ export function recordAttempt(run: Run, outcome: TargetOutcome, ending: Ending):
   head.timings.total_ms = Math.max(0, now - outcome.startedAt);
   head.timings.upstream_ms = result.timings.upstreamMs;
   head.timings.retry_wait_ms = outcome.retries.reduce((sum, retry) => sum + retry.wait_ms, 0);
-  if (run.hookResults.before.length + run.hookResults.after.length > 0) {
-    head.hook_results = { before_request_hooks: [...run.hookResults.before], after_request_hooks: [...run.hookResults.after] };
-  }
+  head.timings.first_token_ms = ending.firstTokenMs ?? null;
+  head.timings.cache_ms = run.hooks.cacheMs;
+  head.timings.guardrail_ms = run.hooks.guardrailMs;
+  const { before, after } = run.hooks;
+  if (before.length + after.length > 0) head.hook_results = { before_request_hooks: [...before], after_request_hooks: [...after] };
   const keepBodies = request.headers["x-gateway-debug"] !== "false";
   const answer =
     ending.body ??

@@ -1,9 +1,9 @@
 import { bufferOfJson, errorBody, isObject, type JsonObject, jsonOf } from "@unigate/core";
-import { replayChat } from "@unigate/providers";
 import type { GatewayReply, ReplyHeaders } from "../gateway-request.ts";
 import { answerHeaders } from "./answer-headers.ts";
+import { asStream } from "./as-stream.ts";
 import { finishRun } from "./finish.ts";
-import type { Run } from "./run-state.ts";
+import { answeredStatus, type Run } from "./run-state.ts";
 import { storeAnswer } from "./steps/look-up.ts";
 import type { Reserved } from "./steps/reserve.ts";
 import { streamReply } from "./stream-reply.ts";
@@ -18,12 +18,12 @@ export function replyOf(run: Run, outcome: TargetOutcome, reserved: Reserved, do
   const { result } = outcome;
   if (result.stream !== null) {
     if (run.request.surface !== "proxy") headers.push(...SSE_TYPE);
-    return { kind: "stream", status: statusOf(run, result.status), headers, chunks: streamReply(run, outcome, result.stream, done) };
+    return { kind: "stream", status: answeredStatus(run, result.status), headers, chunks: streamReply(run, outcome, result.stream, done) };
   }
   if (outcome.cache.hit !== null && outcome.shaped.stream) return replayedStream(run, outcome, headers, done);
-  if (run.request.surface !== "proxy" || result.body === null) headers.push(...JSON_TYPE);
+  if (run.request.surface !== "proxy" || result.body === null || result.failure !== null) headers.push(...JSON_TYPE);
   const body = withHookResults(run, bodyOf(outcome));
-  if (result.status === 200 && result.body !== null && run.hookResults.before.length + run.hookResults.after.length === 0) {
+  if (result.status === 200 && result.body !== null && run.hooks.before.length + run.hooks.after.length === 0) {
     storeAnswer(run, outcome.cache, {
       body: result.body,
       headers: [],
@@ -34,12 +34,7 @@ export function replyOf(run: Run, outcome: TargetOutcome, reserved: Reserved, do
   }
   finishRun(run, outcome, { body, end: null, cancelled: run.call.cancel.reason === "client_gone" });
   done();
-  return { kind: "unary", status: statusOf(run, result.status), headers, body };
-}
-
-/** A soft failure of an input hook makes a success 246. */
-function statusOf(run: Run, status: number): number {
-  return status === 200 && run.softStatus !== 0 ? run.softStatus : status;
+  return { kind: "unary", status: answeredStatus(run, result.status), headers, body };
 }
 
 /** The upstream's bytes, or the envelope of an error that the gateway made. */
@@ -59,7 +54,7 @@ function bodyOf(outcome: TargetOutcome): Buffer {
 
 /** Results of synchronous hooks stand in the JSON answer (behaviour 7.1). */
 function withHookResults(run: Run, body: Buffer): Buffer {
-  const { before, after } = run.hookResults;
+  const { before, after } = run.hooks;
   if (before.length + after.length === 0) return body;
   let json: unknown;
   try {
@@ -74,12 +69,10 @@ function withHookResults(run: Run, body: Buffer): Buffer {
 function replayedStream(run: Run, outcome: TargetOutcome, headers: ReplyHeaders, done: () => void): GatewayReply {
   headers.push(...SSE_TYPE);
   const body = bodyOf(outcome);
-  const options = outcome.shaped.json?.["stream_options"];
-  const text = replayChat(jsonOf(body) as JsonObject, isObject(options) && options["include_usage"] === true);
   async function* chunks() {
-    yield Buffer.from(text);
+    yield asStream(outcome, body);
     finishRun(run, outcome, { body, end: null, cancelled: false });
     done();
   }
-  return { kind: "stream", status: statusOf(run, outcome.result.status), headers, chunks: chunks() };
+  return { kind: "stream", status: answeredStatus(run, outcome.result.status), headers, chunks: chunks() };
 }

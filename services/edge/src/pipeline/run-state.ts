@@ -32,8 +32,25 @@ export interface Run {
   usage: Usage | null;
   /** What planning decided, for the log. */
   decision: JsonObject;
-  /** Results of hooks so far, for the answer and the log. */
-  readonly hookResults: { before: unknown[]; after: unknown[] };
+  /** Of the target that is being tried; each target begins anew. */
+  hooks: HookState;
+}
+
+/** What hooks said of one target, and how long was spent beside the upstream, ms; null = not asked. */
+export interface HookState {
+  readonly before: unknown[];
+  readonly after: unknown[];
   /** 246 once a hook failed softly, else 0. */
   softStatus: number;
+  guardrailMs: number | null;
+  cacheMs: number | null;
+}
+
+export function newHookState(): HookState {
+  return { before: [], after: [], softStatus: 0, guardrailMs: null, cacheMs: null };
+}
+
+/** The status that the client gets: a success is 246 when a hook failed softly (behaviour 7.2). */
+export function answeredStatus(run: Run, status: number): number {
+  return status === 200 && run.hooks.softStatus !== 0 ? run.hooks.softStatus : status;
 }

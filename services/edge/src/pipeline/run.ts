@@ -5,7 +5,7 @@ import { mergeMetadata } from "../metadata.ts";
 import { attemptPlan } from "./attempts.ts";
 import { recordRefusal } from "./record.ts";
 import { replyOf } from "./reply.ts";
-import type { Run } from "./run-state.ts";
+import { newHookState, type Run } from "./run-state.ts";
 import { planRequest } from "./steps/plan.ts";
 import { reserve } from "./steps/reserve.ts";
 import { resolveConfig } from "./steps/resolve-config.ts";
@@ -30,8 +30,7 @@ export async function runRequest(deps: EdgeDeps, request: GatewayRequest): Promi
       attempts: 0,
       usage: null,
       decision: {},
-      hookResults: { before: [], after: [] },
-      softStatus: 0,
+      hooks: newHookState(),
     };
     refuseManyTargets(run);
     const plan = await planRequest(run);

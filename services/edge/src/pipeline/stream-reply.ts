@@ -1,5 +1,6 @@
 import type { End, Failure } from "@unigate/contracts";
 import { bufferOfJson, errorBody, GatewayError } from "@unigate/core";
+import { asStream } from "./as-stream.ts";
 import type { OpenStream } from "./attempt-result.ts";
 import { finishRun } from "./finish.ts";
 import type { Run } from "./run-state.ts";
@@ -23,14 +24,16 @@ export async function* streamReply(run: Run, outcome: TargetOutcome, stream: Ope
   let end: End | null = null;
   let failure: Failure | null = null;
   let finished = false;
+  let firstTokenMs: number | null = null;
   try {
-    if (run.hookResults.before.length > 0 && outcome.target?.target.strict === false) yield hookResultsEvent(run);
+    if (run.hooks.before.length > 0 && isLoose(outcome)) yield hookResultsEvent(run);
     for (;;) {
       const next = await stream.parts.next();
       if (next.done === true) break;
       const { chunk, end: last } = next.value;
       if (last !== undefined) end = last;
       if (chunk === undefined) continue;
+      firstTokenMs ??= run.deps.clock.now() - outcome.startedAt;
       if (held === null) {
         yield chunk.data;
         continue;
@@ -43,8 +46,14 @@ export async function* streamReply(run: Run, outcome: TargetOutcome, stream: Ope
       }
     }
     failure ??= end === null ? brokenFailure() : (end.failure ?? null);
-    if (held !== null && failure === null) failure = await screen(run, outcome, end);
-    if (held !== null && failure === null) yield* held;
+    if (held !== null && failure === null) {
+      const screened = await screen(run, outcome, end);
+      if (screened.failure !== null) failure = screened.failure;
+      else yield* screened.rewritten ?? held;
+    } else if (failure === null && end !== null && !proxied && afterHooks.some(isSync)) {
+      await screen(run, outcome, end);
+      if (isLoose(outcome)) yield hookResultsEvent(run);
+    }
     if (failure !== null && !proxied) yield errorEvent(run, outcome, failure);
     else if (failure !== null) throw new GatewayError("upstream_incomplete");
     if (failure === null && end !== null) storeStream(run, outcome, end);
@@ -64,20 +73,35 @@ export async function* streamReply(run: Run, outcome: TargetOutcome, stream: Ope
   } finally {
     if (!finished || failure !== null) await stream.parts.return?.();
     const cancelled = run.call.cancel.reason === "client_gone" || (!finished && failure === null);
-    finishRun(run, outcome, { body: null, end, cancelled, failure });
+    finishRun(run, outcome, { body: null, end, cancelled, failure, firstTokenMs });
     done();
   }
 }
 
-/** Runs the output hooks over the whole answer that is being held back. */
-async function screen(run: Run, outcome: TargetOutcome, end: End | null): Promise<Failure | null> {
-  if (end === null || end.assembled.length === 0) return deniedFailure("The answer could not be checked.");
+/**
+ * Runs the output hooks over the assembled answer. They can deny or rewrite it only while it is held back; the status
+ * has gone out and stays.
+ */
+async function screen(run: Run, outcome: TargetOutcome, end: End | null): Promise<{ failure: Failure | null; rewritten: Buffer[] | null }> {
+  if (end === null || end.assembled.length === 0) return { failure: deniedFailure("The answer could not be checked."), rewritten: null };
+  const { softStatus } = run.hooks;
   const checked = await runHooks(run, "after", outcome.leaf.afterHooks, outcome.shaped, { status: 200, body: end.assembled });
-  return checked.verdict === "deny" ? deniedFailure("The guardrail checks on the answer failed.") : null;
+  run.hooks.softStatus = softStatus;
+  if (checked.verdict === "deny") return { failure: deniedFailure("The guardrail checks on the answer failed."), rewritten: null };
+  return { failure: null, rewritten: checked.rewritten === null ? null : [asStream(outcome, checked.rewritten)] };
+}
+
+/** What is not strictly in the shape of the OpenAI API (`x-gateway-strict-openai-compliance: false`). */
+function isLoose(outcome: TargetOutcome): boolean {
+  return outcome.target?.target.strict === false;
+}
+
+function isSync(hook: { readonly async: boolean }): boolean {
+  return !hook.async;
 }
 
 function storeStream(run: Run, outcome: TargetOutcome, end: End): void {
-  if (!end.complete || end.assembled.length === 0 || run.hookResults.before.length + run.hookResults.after.length > 0) return;
+  if (!end.complete || end.assembled.length === 0 || run.hooks.before.length + run.hooks.after.length > 0) return;
   storeAnswer(run, outcome.cache, {
     body: end.assembled,
     headers: [],
@@ -114,5 +138,5 @@ function hookResultsEvent(run: Run): Buffer {
 }
 
 function hookResults(run: Run): { before_request_hooks: unknown[]; after_request_hooks: unknown[] } {
-  return { before_request_hooks: run.hookResults.before, after_request_hooks: run.hookResults.after };
+  return { before_request_hooks: run.hooks.before, after_request_hooks: run.hooks.after };
 }

@@ -1,5 +1,6 @@
 import type { End, Head, InvokeRequest, ReplyPart } from "@unigate/contracts";
 import { type Call, type CompiledLeaf, ERRORS, GatewayError, toGatewayError } from "@unigate/core";
+import { isRpcError } from "@unigate/rpc";
 import { type AttemptResult, failedAttempt } from "../attempt-result.ts";
 import { proxiedHeaders } from "../forwarded-headers.ts";
 import type { Run } from "../run-state.ts";
@@ -40,8 +41,7 @@ function invokeRequest(run: Run, leaf: CompiledLeaf, target: ResolvedTarget, sha
   const { request, deps } = run;
   const proxied = request.surface === "proxy";
   const longest = deps.limits.maxRequestMs;
-  const asked = Number(request.headers["x-gateway-request-timeout"] ?? Number.NaN);
-  const headersMs = Number.isInteger(asked) && asked > 0 ? asked : (leaf.requestTimeoutMs ?? 0);
+  const headersMs = request.requestTimeoutMs ?? leaf.requestTimeoutMs ?? 0;
   const streamOptions = shaped.json?.["stream_options"] as { include_usage?: unknown } | undefined | null;
   return {
     attemptId: `${request.requestId}-${run.attempts}`,
@@ -159,6 +159,8 @@ function result(
 function connectorFault(run: Run, call: Call, error: unknown): AttemptResult {
   if (call.cancel.cancelled) return failedAttempt(cancelError(call), true);
   if (error instanceof GatewayError) return failedAttempt(error, true);
+  // The bound of the whole request, noticed by the other side first.
+  if (isRpcError(error) && error.code === "DEADLINE_EXCEEDED") return failedAttempt(new GatewayError("upstream_timeout"), true);
   run.deps.log.error({ traceId: call.traceId, error: String(error) }, "connector call failed");
   const known = toGatewayError(error);
   return failedAttempt(new GatewayError("service_unavailable", ERRORS.service_unavailable.text, { cause: known.cause }), true);

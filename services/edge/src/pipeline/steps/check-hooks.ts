@@ -17,8 +17,8 @@ export interface HookOutcome {
 const PASS: HookOutcome = { verdict: "pass", rewritten: null };
 
 /**
- * Runs the synchronous hooks of a phase and adds their results to the run. A guardrail service that is down is an
- * errored check, which passes (behaviour 7.2, mesh.md section 2).
+ * Runs the synchronous hooks of a phase and adds their results to the run. A guardrail service that is down makes
+ * every check an errored one (behaviour 7.2, mesh.md section 2).
  */
 export async function runHooks(
   run: Run,
@@ -30,12 +30,27 @@ export async function runHooks(
   const sync = hooks.filter((hook) => !hook.async);
   if (sync.length === 0) return PASS;
   const answer = await check(run, phase, sync, shaped, reply);
-  if (answer === null) return PASS;
+  if (answer === null) return whenDown(run, sync);
   const results: unknown = answer.hookResultsJson.length === 0 ? [] : jsonOf(answer.hookResultsJson);
-  if (Array.isArray(results)) run.hookResults[phase].push(...results);
+  if (Array.isArray(results)) run.hooks[phase].push(...results);
   const verdict = answer.verdict === "deny" ? "deny" : answer.verdict === "soft" ? "soft" : "pass";
-  if (verdict === "soft") run.softStatus = 246;
+  if (verdict === "soft") run.hooks.softStatus = 246;
   return { verdict, rewritten: answer.body.length === 0 ? null : answer.body };
+}
+
+/** Without the service every check is an errored one: it passes, unless an inline check has failOnError. */
+function whenDown(run: Run, hooks: readonly HookRule[]): HookOutcome {
+  const failed = hooks.filter(failsOnError);
+  if (failed.length === 0) return PASS;
+  if (failed.some(mayDeny)) return { verdict: "deny", rewritten: null };
+  run.hooks.softStatus = 246;
+  return { verdict: "soft", rewritten: null };
+}
+
+function failsOnError(hook: HookRule): boolean {
+  const json = hook.inlineJson === null ? null : jsonOf(hook.inlineJson);
+  if (!isObject(json) || !Array.isArray(json["checks"])) return false;
+  return json["checks"].some((check) => isObject(check) && isObject(check["parameters"]) && check["parameters"]["failOnError"] === true);
 }
 
 /** Runs the asynchronous hooks of a phase; their results only go to the log. */
@@ -61,6 +76,7 @@ async function check(
   reply: { readonly status: number; readonly body: Buffer } | null,
 ): Promise<CheckReply | null> {
   const { request, deps } = run;
+  const startedAt = deps.clock.now();
   try {
     return await deps.guardrail.check(
       {
@@ -79,6 +95,8 @@ async function check(
     if (run.call.cancel.cancelled) throw error;
     deps.log.warn({ traceId: request.trace.traceId, error: String(error) }, "guardrail is unavailable; its checks count as errored");
     return null;
+  } finally {
+    run.hooks.guardrailMs = (run.hooks.guardrailMs ?? 0) + deps.clock.now() - startedAt;
   }
 }
 

@@ -26,6 +26,7 @@ export async function lookUp(run: Run, rule: CacheRule | null, target: ResolvedT
   if (rule === null || request.surface !== "chat" || request.headers["x-gateway-debug"] === "false") return DISABLED;
   const refresh = request.headers["x-gateway-cache-force-refresh"] === "true";
   const namespace = request.headers["x-gateway-cache-namespace"];
+  const startedAt = deps.clock.now();
   let reply: LookupReply;
   try {
     reply = await deps.cache.lookup(
@@ -43,6 +44,8 @@ export async function lookUp(run: Run, rule: CacheRule | null, target: ResolvedT
     if (run.call.cancel.cancelled) throw error;
     deps.log.warn({ traceId: request.trace.traceId, error: String(error) }, "cache is unavailable; counted as a miss");
     return { status: "MISS", hit: null, fillToken: "", maxAge: rule.maxAge };
+  } finally {
+    run.hooks.cacheMs = deps.clock.now() - startedAt;
   }
   if (reply.outcome?.$case === "hit") return { status: "HIT", hit: reply.outcome.value, fillToken: "", maxAge: rule.maxAge };
   return { status: refresh ? "REFRESH" : "MISS", hit: null, fillToken: reply.outcome?.value ?? "", maxAge: rule.maxAge };

@@ -68,17 +68,17 @@ function refusal(verdict: Verdict, headers: readonly string[]): GatewayError {
   return new LimitRefusal(verdict, headers);
 }
 
-/** The tightest limit, in the spelling of the OpenAI API. */
+/** The tightest limit of requests and the tightest of tokens, in the spelling of the OpenAI API. */
 function rateLimitHeaders(reply: ReserveReply, now: number): string[] {
-  let tightest = reply.remaining[0];
-  for (const remaining of reply.remaining) if (tightest === undefined || remaining.left < tightest.left) tightest = remaining;
-  if (tightest === undefined) return [];
-  return [
-    "x-ratelimit-limit-requests",
-    String(tightest.limit),
-    "x-ratelimit-remaining-requests",
-    String(Math.max(0, tightest.left)),
-    "x-ratelimit-reset-requests",
-    `${Math.max(0, Math.ceil((tightest.resetsAt - now) / 1_000))}s`,
-  ];
+  const headers: string[] = [];
+  for (const kind of ["requests", "tokens"] as const) {
+    const [first, ...others] = reply.remaining.filter((remaining) => remaining.policyId.includes("/tokens/") === (kind === "tokens"));
+    if (first === undefined) continue;
+    const tightest = others.reduce((least, remaining) => (remaining.left < least.left ? remaining : least), first);
+    const seconds = Math.max(0, Math.ceil((tightest.resetsAt - now) / 1_000));
+    headers.push(`x-ratelimit-limit-${kind}`, String(tightest.limit));
+    headers.push(`x-ratelimit-remaining-${kind}`, String(Math.max(0, tightest.left)));
+    headers.push(`x-ratelimit-reset-${kind}`, `${seconds}s`);
+  }
+  return headers;
 }

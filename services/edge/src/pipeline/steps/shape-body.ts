@@ -13,7 +13,11 @@ export interface ShapedBody {
 
 const EMPTY = Buffer.alloc(0);
 
-/** default_params, override_params, drop_params, in this order, then the model without its slug (behaviour 1.4). */
+/**
+ * default_params, override_params, drop_params, in this order, then the model without its slug (behaviour 1.4).
+ * Where somebody judges the body by what it says, it is written anew: of a name that stands twice in the client's
+ * bytes a provider might believe the other value.
+ */
 export function shapeBody(request: GatewayRequest, leaf: CompiledLeaf): ShapedBody {
   const { json, body } = request;
   if (json === null) return { body: body ?? EMPTY, json: null, model: "", stream: false };
@@ -29,5 +33,11 @@ export function shapeBody(request: GatewayRequest, leaf: CompiledLeaf): ShapedBo
   const slug = slugOfModel(named);
   const model = slug === null ? named : named.slice(slug.length + 2);
   if (slug !== null) shaped = { ...shaped, model };
-  return { body: shaped === json && body !== null ? body : bufferOfJson(shaped), json: shaped, model, stream: shaped["stream"] === true };
+  const isJudged = request.principal.key.allowed_models !== null || leaf.beforeHooks.length > 0;
+  return {
+    body: shaped === json && body !== null && !isJudged ? body : bufferOfJson(shaped),
+    json: shaped,
+    model,
+    stream: shaped["stream"] === true,
+  };
 }
