@@ -16,7 +16,7 @@ export default defineConfig({
       project("contract", ["test/contract/**/*.test.ts"]),
       project("architecture", ["test/architecture/**/*.test.ts"]),
       project("conformance", ["test/conformance/**/*.test.ts"]),
-      project("e2e", ["test/e2e/**/*.test.ts"], { fileParallelism: false, testTimeout: 60_000, hookTimeout: 120_000 }),
+      project("e2e", ["test/e2e/**/*.test.ts"], { testTimeout: 60_000, hookTimeout: 120_000 }),
     ],
   },
 });

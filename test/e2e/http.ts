@@ -74,6 +74,7 @@ export interface RawConnection {
   write(bytes: string | Uint8Array): void;
   /** All that came so far. */
   received(): string;
+  endsWith(text: string): boolean;
   readonly closed: boolean;
   /** Stops and starts reading. */
   pause(): void;
@@ -94,6 +95,8 @@ export function openConnection(gateway: Gateway): RawConnection {
   return {
     write: (bytes) => void socket.write(bytes),
     received: () => Buffer.concat(pieces).toString("utf8"),
+    // Asked again and again of what may be long.
+    endsWith: (text) => Buffer.concat(pieces.slice(-2)).toString("latin1").endsWith(text),
     get closed() {
       return closed;
     },

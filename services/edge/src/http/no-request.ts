@@ -13,7 +13,7 @@ export const NO_HOST = new GatewayError("invalid_request", "An HTTP/1.1 request 
 export function refuseWhatIsNoRequest(server: Server, answering: WeakMap<Duplex, ServerResponse>): void {
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
     const answer = answering.get(socket);
-    if (answer !== undefined && !answer.writableFinished) socket.destroy();
+    if (answer?.headersSent === true && !answer.writableFinished) socket.destroy();
     else writeRefusal(socket, causeOf(error));
   });
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
