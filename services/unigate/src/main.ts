@@ -1,24 +1,10 @@
-import { checkDeclared, DeclaredError, problemText } from "@unigate/control";
-import { providers } from "@unigate/providers";
-import {
-  buildSettings,
-  FlagError,
-  flagHelp,
-  onStopSignals,
-  readFlags,
-  readProcess,
-  SettingError,
-  type Settings,
-  settingSpecs,
-} from "@unigate/runtime";
+import { buildSettings, FlagError, flagHelp, onStopSignals, readFlags, readProcess, type Settings, settingSpecs } from "@unigate/runtime";
 import { makeGatewayKey } from "@unigate/secrets";
 import { banner } from "./banner.ts";
-import { checkSavedConfig } from "./check-saved-config.ts";
-import { DataDirError } from "./data-dir.ts";
 import { egressAllowFor } from "./egress-default.ts";
 import { type RunningHost, startHost } from "./host.ts";
 import { serviceNames } from "./module.ts";
-import { modules, TargetError } from "./modules.ts";
+import { modules } from "./modules.ts";
 import { version } from "./version.ts";
 
 async function main(): Promise<void> {
@@ -83,6 +69,9 @@ function targetsText(): string {
 
 async function checkConfig(file: string | null, settings: Settings): Promise<void> {
   if (file === null) throw new FlagError("--check-config needs a file, or UNIGATE_CONFIG");
+  const { checkDeclared, problemText } = await import("@unigate/control");
+  const { providers } = await import("@unigate/providers");
+  const { checkSavedConfig } = await import("./check-saved-config.ts");
   const problems = await checkDeclared(file, { environment: settings.environment, catalogue: providers, checkConfig: checkSavedConfig });
   if (problems.length === 0) return print(`${file}: ok`);
   for (const problem of problems) process.stderr.write(`${problemText(problem)}\n`);
@@ -93,12 +82,14 @@ function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
+/** By name, so that what throws them need not be loaded. */
+const EXPECTED = new Set(["FlagError", "SettingError", "TargetError", "DataDirError", "DeclaredError"]);
+
 /** Mistakes of the person who starts it are told in one line; anything else with its stack. */
 function fail(error: unknown): void {
-  const expected = [FlagError, SettingError, TargetError, DataDirError, DeclaredError].some((kind) => error instanceof kind);
   const text =
     error instanceof Error
-      ? expected || error.message.startsWith("cannot listen")
+      ? EXPECTED.has(error.name) || error.message.startsWith("cannot listen")
         ? error.message
         : (error.stack ?? error.message)
       : String(error);

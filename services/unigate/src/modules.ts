@@ -8,25 +8,49 @@ import {
   RouterDefinition,
 } from "@unigate/contracts";
 import { type ServiceModule, type ServiceName, serviceNames } from "./module.ts";
-import { startCache } from "./modules/cache.ts";
-import { startConnector } from "./modules/connector.ts";
-import { startControl } from "./modules/control.ts";
-import { startEdgeService } from "./modules/edge.ts";
-import { startGuardrail } from "./modules/guardrail.ts";
-import { startLogging } from "./modules/logging.ts";
-import { startPolicy } from "./modules/policy.ts";
-import { startRouter } from "./modules/router.ts";
 
-/** The whole mesh: what each service serves, calls and how it starts. */
+/** The whole mesh: what each service serves, calls and how it starts. A process loads only what it starts. */
 export const modules: Readonly<Record<ServiceName, ServiceModule>> = {
-  control: { definition: ControlDefinition, needs: [], start: startControl },
-  logging: { definition: LoggingDefinition, needs: [], start: startLogging },
-  router: { definition: RouterDefinition, needs: [], start: startRouter },
-  cache: { definition: CacheDefinition, needs: [], start: startCache },
-  policy: { definition: PolicyDefinition, needs: ["control"], start: startPolicy },
-  guardrail: { definition: GuardrailDefinition, needs: ["control"], start: startGuardrail },
-  connector: { definition: ConnectorDefinition, needs: [], start: startConnector },
-  edge: { definition: null, needs: ["control", "logging", "router", "cache", "policy", "guardrail", "connector"], start: startEdgeService },
+  control: {
+    definition: ControlDefinition,
+    needs: [],
+    start: async (host) => (await import("./modules/control.ts")).startControl(host),
+  },
+  logging: {
+    definition: LoggingDefinition,
+    needs: [],
+    start: async (host) => (await import("./modules/logging.ts")).startLogging(host),
+  },
+  router: {
+    definition: RouterDefinition,
+    needs: [],
+    start: async () => (await import("./modules/router.ts")).startRouter(),
+  },
+  cache: {
+    definition: CacheDefinition,
+    needs: [],
+    start: async () => (await import("./modules/cache.ts")).startCache(),
+  },
+  policy: {
+    definition: PolicyDefinition,
+    needs: ["control"],
+    start: async (host) => (await import("./modules/policy.ts")).startPolicy(host),
+  },
+  guardrail: {
+    definition: GuardrailDefinition,
+    needs: ["control"],
+    start: async (host) => (await import("./modules/guardrail.ts")).startGuardrail(host),
+  },
+  connector: {
+    definition: ConnectorDefinition,
+    needs: [],
+    start: async (host) => (await import("./modules/connector.ts")).startConnector(host),
+  },
+  edge: {
+    definition: null,
+    needs: ["control", "logging", "router", "cache", "policy", "guardrail", "connector"],
+    start: async (host) => (await import("./modules/edge.ts")).startEdgeService(host),
+  },
 };
 
 /** A target that does not exist, or a needed service that is nowhere. */
