@@ -9,7 +9,7 @@ const MAX_SOCKET_PATH = 103;
 const ANSWER_MS = 2_000;
 
 /** Another process owns the data folder. */
-export class DataDirError extends Error {
+class DataDirError extends Error {
   override readonly name = "DataDirError";
 }
 
