@@ -1,9 +1,10 @@
+import { randomUUID } from "node:crypto";
 import { createCacheService } from "@unigate/cache";
 import { CacheDefinition, Entry, type LookupReply, LookupRequest, StoreRequest } from "@unigate/contracts";
-import { backgroundCall } from "@unigate/core";
-import { createMemoryKeyValue } from "@unigate/storage";
-import { type Connection, runners } from "@unigate/testkit";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { backgroundCall, Secret, systemClock } from "@unigate/core";
+import { createMemoryKeyValue, createRedisKeyValue, openRedis, type RedisLink, readRedisAddress } from "@unigate/storage";
+import { type Connection, requirement, runners } from "@unigate/testkit";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 
 const START = Date.parse("2026-03-04T05:06:07.890Z");
 const TENANT = { organisationId: "org-a", workspaceId: "ws-1" };
@@ -131,5 +132,79 @@ describe.each(runners)("cache over $name", (runner) => {
     await expect(lookup({ exactKey: Buffer.alloc(0) })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
     const nobody = LookupRequest.create({ exactKey: KEY });
     await expect(connection.port.lookup(nobody, backgroundCall())).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  });
+});
+
+const redis = requirement("redis");
+
+describe.skipIf(!redis.available)("two caches on one Redis", () => {
+  const links: RedisLink[] = [];
+  const tenant = { organisationId: "", workspaceId: "ws-1" };
+  beforeEach(() => {
+    tenant.organisationId = randomUUID();
+  });
+  afterAll(() => {
+    for (const link of links) link.close();
+  });
+
+  async function openLink(): Promise<RedisLink> {
+    const link = await openRedis({ address: readRedisAddress(new Secret(redis.at)), name: "unigate-test", deadlineMs: 10_000 });
+    links.push(link);
+    return link;
+  }
+  const cacheOn = (link: RedisLink) => createCacheService({ store: createRedisKeyValue(link), clock: systemClock });
+  const lookup = (cache: ReturnType<typeof cacheOn>, over: Parameters<typeof LookupRequest.create>[0] = {}) =>
+    cache.lookup(LookupRequest.create({ tenant, exactKey: KEY, ...over }), backgroundCall());
+  const tokenOf = (reply: LookupReply): string => (reply.outcome?.$case === "fillToken" ? reply.outcome.value : "");
+  const store = (cache: ReturnType<typeof cacheOn>, fillToken: string, maxAgeS = 0) =>
+    cache.store(StoreRequest.create({ tenant, fillToken, entry: ENTRY, maxAgeS }), backgroundCall());
+
+  test("the token of one is good at the other, and what one keeps the other finds", async () => {
+    const [one, other] = [cacheOn(await openLink()), cacheOn(await openLink())];
+    await store(other, tokenOf(await lookup(one)));
+    const hit = await lookup(one);
+    expect(hit).toMatchObject({
+      status: "HIT",
+      outcome: { value: { headers: ENTRY.headers, usage: ENTRY.usage, costMicro: 0, surface: "chat" } },
+    });
+    expect(hit.outcome?.$case === "hit" && Buffer.from(hit.outcome.value.body).equals(ENTRY.body)).toBe(true);
+  });
+
+  test("a refresh at one forgets for both", async () => {
+    const [one, other] = [cacheOn(await openLink()), cacheOn(await openLink())];
+    await store(one, tokenOf(await lookup(one)));
+    const token = tokenOf(await lookup(other, { refresh: true }));
+    expect((await lookup(one)).status).toBe("MISS");
+    await store(other, token);
+    expect((await lookup(one)).status).toBe("HIT");
+  });
+
+  test("organisations and namespaces stay apart", async () => {
+    const cache = cacheOn(await openLink());
+    await store(cache, tokenOf(await lookup(cache)));
+    expect((await lookup(cache, { partition: "shop" })).status).toBe("MISS");
+    expect((await lookup(cache, { tenant: { ...tenant, organisationId: randomUUID() } })).status).toBe("MISS");
+    expect((await lookup(cache)).status).toBe("HIT");
+  });
+
+  test("Redis forgets an entry when its time is over", async () => {
+    const link = await openLink();
+    const cache = cacheOn(link);
+    await store(cache, tokenOf(await lookup(cache)), 60);
+    const [key = ""] = await link.run((client) => client.keys(`ug:{${tenant.organisationId}}:*`));
+    const livesFor = await link.run((client) => client.pttl(key));
+    expect(livesFor).toBeGreaterThan(30_000);
+    expect(livesFor).toBeLessThanOrEqual(60_000);
+  });
+
+  test("without Redis everything is a miss, and storing is harmless", async () => {
+    const link = await openLink();
+    link.close();
+    const cache = cacheOn(link);
+    expect((await lookup(cache)).status).toBe("MISS");
+    expect((await lookup(cache, { peek: true })).status).toBe("MISS");
+    const refreshed = await lookup(cache, { refresh: true });
+    expect(refreshed).toMatchObject({ status: "REFRESH", outcome: { $case: "fillToken" } });
+    await store(cache, tokenOf(refreshed));
   });
 });

@@ -1,13 +1,16 @@
-import { type Check, findCheck } from "@unigate/checks";
-import { type CheckReply, CheckRequest, GuardrailDefinition } from "@unigate/contracts";
+import { type Check, findCheck, type PostRequest } from "@unigate/checks";
+import { type CheckReply, CheckRequest, GuardrailDefinition, type Sealed } from "@unigate/contracts";
 import { backgroundCall, type GuardrailResource, type JsonObject, jsonOf } from "@unigate/core";
 import { createGuardrailService, type GuardrailDeps } from "@unigate/guardrail";
 import type { Resolution, ResourceRef } from "@unigate/resolve";
+import { createSealer } from "@unigate/secrets";
 import { type Connection, runners } from "@unigate/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 const START = Date.parse("2026-03-04T05:06:07.890Z");
 const TENANT = { organisationId: "org-a", workspaceId: "ws-1" };
+
+const sealer = createSealer(Buffer.alloc(32, 7));
 
 const NO_SECRET = { id: "default.contains", parameters: { words: ["secret"], operator: "none" } };
 const HAS_HELLO = { id: "default.contains", parameters: { words: ["hello"], operator: "any" } };
@@ -25,7 +28,10 @@ interface Found {
 
 describe.each(runners)("guardrail over $name", (runner) => {
   let connection: Connection<typeof GuardrailDefinition>;
-  let library = new Map<string, { value: GuardrailResource; version: string }>();
+  let library = new Map<string, { value: GuardrailResource; version: string; sealed?: Sealed }>();
+  /** What webhooks were sent, and what they say. */
+  const posted: PostRequest[] = [];
+  let webhookSays: JsonObject = {};
   const order: string[] = [];
   const held: (() => void)[] = [];
 
@@ -50,7 +56,7 @@ describe.each(runners)("guardrail over $name", (runner) => {
     async resolve({ id }: ResourceRef): Promise<Resolution<never> | null> {
       if (id === "pg-down") throw new Error("control is down");
       const found = library.get(id);
-      return found === undefined ? null : { value: found.value as never, sealed: undefined, version: found.version };
+      return found === undefined ? null : { value: found.value as never, sealed: found.sealed, version: found.version };
     },
   };
 
@@ -58,7 +64,17 @@ describe.each(runners)("guardrail over $name", (runner) => {
     library = new Map();
     order.length = 0;
     held.length = 0;
-    const service = createGuardrailService({ resolver, findCheck: (id) => steered[id] ?? findCheck(id), clock: { now: () => START } });
+    posted.length = 0;
+    const service = createGuardrailService({
+      resolver,
+      sealer,
+      findCheck: (id) => steered[id] ?? findCheck(id),
+      post: (request) => {
+        posted.push(request);
+        return Promise.resolve({ kind: "answer", status: 200, body: Buffer.from(JSON.stringify(webhookSays)) });
+      },
+      clock: { now: () => START },
+    });
     connection = await runner.connect(GuardrailDefinition, service);
   });
   afterEach(() => connection.close());
@@ -274,6 +290,63 @@ describe.each(runners)("guardrail over $name", (runner) => {
       expect(verdict).toBe("pass");
       expect(hook_results[0]).toMatchObject({ id, verdict: true, deny: true, checks: [{ id, verdict: false, error: { name: error } }] });
     });
+  });
+
+  describe("checks that ask others", () => {
+    const WEBHOOK = { id: "default.webhook", parameters: { webhookURL: "https://hooks.example.com/" } };
+    const rewritten = { messages: [{ role: "user", content: "[gone]" }] };
+
+    test("a new body comes back with the verdict", async () => {
+      webhookSays = { verdict: false, transformedData: { request: { json: rewritten } } };
+      const reply = await send([{ checks: [WEBHOOK] }], "my secret");
+      expect(reply.verdict).toBe("soft");
+      expect(JSON.parse(reply.body.toString())).toEqual(rewritten);
+      expect(jsonOf(reply.hookResultsJson)).toMatchObject([{ transformed: true, checks: [{ transformed: true }] }]);
+    });
+
+    test("of two hooks that rewrite the later one does", async () => {
+      webhookSays = { verdict: true, transformedData: { request: { json: rewritten } } };
+      const reply = await send([{ checks: [WEBHOOK] }, { checks: [WEBHOOK] }, { checks: [NO_SECRET] }], "my secret");
+      expect(JSON.parse(reply.body.toString())).toEqual(rewritten);
+      expect((jsonOf(reply.hookResultsJson) as JsonObject[]).map(({ transformed }) => transformed)).toEqual([false, true, false]);
+    });
+
+    test("credentials of a saved one are opened here, and shown to nobody", async () => {
+      webhookSays = { verdict: true };
+      const sealed = sealer.seal({ "checks[0].headers": '{"Authorization":"Bearer s3cret"}' }, "org-a", "guardrail/pg-hook");
+      library.set("pg-hook", { value: saved("pg-hook", [WEBHOOK], { deny: true }), version: "1", sealed });
+      const reply = await send(["pg-hook"], "hello");
+      expect(reply.verdict).toBe("pass");
+      expect(posted[0]?.headers).toMatchObject({ authorization: "Bearer s3cret" });
+      expect(reply.hookResultsJson.toString()).not.toContain("s3cret");
+    });
+
+    test("credentials sealed for another place are not used, and nothing is sent", async () => {
+      const sealed = sealer.seal({ "checks[0].headers": "{}" }, "org-b", "guardrail/pg-moved");
+      library.set("pg-moved", { value: saved("pg-moved", [WEBHOOK], { deny: true }), version: "1", sealed });
+      const { verdict, hook_results } = await check(["pg-moved"], "hello");
+      expect(verdict).toBe("pass");
+      expect(hook_results[0]).toMatchObject({ checks: [{ error: { name: "GuardrailUnavailableError" } }] });
+      expect(posted).toEqual([]);
+    });
+  });
+
+  const NAMED = { requiredMetadataKeyPairs: "before", modelWhitelist: "before", jsonSchema: "after" } as const;
+  test.each([
+    ["requiredMetadataKeyPairs", { metadataPairs: { team: "web" } }, "pass"],
+    ["requiredMetadataKeyPairs", { metadataPairs: { team: "ops" }, operator: "any" }, "deny"],
+    ["requiredMetadataKeyPairs", { metadataPairs: { team: "/^W/i" }, operator: "none", matchType: "regex" }, "deny"],
+    ["modelWhitelist", { models: ["m-1"] }, "pass"],
+    ["modelWhitelist", { models: ["m-1"], not: true }, "deny"],
+    ["jsonSchema", { schema: { required: ["name"] } }, "pass"],
+    ["jsonSchema", { schema: { required: ["age"] } }, "deny"],
+    ["jsonSchema", { schema: { $ref: "https://example.com/schema" } }, "pass"],
+    ["jsonSchema", { schema: { $ref: "#" }, failOnError: true }, "deny"],
+  ] as const)("default.%s with %j: %s", async (name, parameters, expected) => {
+    const replyBody = Buffer.from(JSON.stringify({ choices: [{ message: { content: '```json\n{"name":"x"}\n```' } }] }));
+    const facts = { surface: "chat", model: "m-1", metadata: { team: "web" } };
+    const over = { phase: NAMED[name], facts, ...(NAMED[name] === "after" ? { replyBody, status: 200 } : {}) };
+    expect((await check([{ deny: true, checks: [{ id: `default.${name}`, parameters }] }], "hi", over)).verdict).toBe(expected);
   });
 
   test("a malformed call is refused", async () => {

@@ -6,6 +6,8 @@ export interface SettingSpec {
   readonly max?: number;
   /** What a text must look like. */
   readonly form?: { readonly pattern: RegExp; readonly expected: string };
+  /** Holds a secret: an error does not repeat it. */
+  readonly secret?: true;
 }
 
 /** A setting that cannot be used. */
@@ -21,6 +23,9 @@ const MIB = 1024 * 1024;
 /** The longest a timer can wait, ms and s. */
 const LONGEST_MS = 2_147_483_647;
 const LONGEST_SECONDS = 2_147_483;
+
+const REDIS_USER = String.raw`(?:[^\s@/,?#]*@)?`;
+const REDIS_NODE = String.raw`(?:\[[\da-fA-F:.]+\]|[\w.-]+)(?::\d{1,5})?`;
 
 /** Of `UNIGATE_<SERVICE>_ADDR`. */
 export const addressForm: NonNullable<SettingSpec["form"]> = {
@@ -43,6 +48,12 @@ export const settingSpecs: Readonly<Record<string, SettingSpec>> = {
     default: null,
     help: "32 bytes, base64 or hex, that seal provider secrets; a 0600 file is made in one process when absent",
   },
+  UNIGATE_DATABASE_URL: {
+    default: null,
+    help: "PostgreSQL 15 or later that keeps the logs: postgres://user:password@host/database, TLS by ?sslmode=; absent = memory",
+    form: { pattern: /^postgres(?:ql)?:\/\/\S+$/, expected: "postgres://user:password@host:5432/database" },
+    secret: true,
+  },
   UNIGATE_GRPC_LISTEN: {
     default: ":50051",
     help: "address the gRPC server of this process listens on",
@@ -50,6 +61,20 @@ export const settingSpecs: Readonly<Record<string, SettingSpec>> = {
   },
   UNIGATE_METRICS_PORT: { default: null, help: "port of /healthz, /readyz and /metrics; 9090 when services run apart", max: 65_535 },
   UNIGATE_MESH_TOKEN: { default: null, help: "shared token between the services of a mesh without certificates" },
+  UNIGATE_REDIS_URL: {
+    default: null,
+    help: "Redis that policy and cache share over all replicas: redis://user:password@host:6379/0, rediss:// for TLS; several, comma-separated, are nodes of a cluster; absent = memory of each process",
+    form: {
+      pattern: new RegExp(`^rediss?://${REDIS_USER}${REDIS_NODE}(?:/\\d{0,4})?(?:\\s*,\\s*(?:rediss?://${REDIS_USER})?${REDIS_NODE}/?)*$`),
+      expected: "redis://user:password@host:6379/0 or rediss:// (percent-encode the password), or several for a cluster",
+    },
+    secret: true,
+  },
+  UNIGATE_REDIS_CLUSTER: {
+    default: "false",
+    help: "true when UNIGATE_REDIS_URL is one address of a Redis Cluster, such as a configuration endpoint",
+    form: { pattern: /^(?:true|false)$/, expected: "true or false" },
+  },
   UNIGATE_EGRESS_ALLOW: { default: null, help: "private hosts that users' URLs may reach: names, *.suffix, CIDRs, comma-separated" },
   UNIGATE_BODY_LIMIT: { default: String(20 * MIB), help: "largest JSON body, bytes", min: 1024 },
   UNIGATE_UPLOAD_LIMIT: { default: String(512 * MIB), help: "largest streamed upload, bytes", min: 1024 },

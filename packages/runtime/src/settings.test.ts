@@ -16,6 +16,9 @@ test("with nothing set everything has its default", () => {
     grpcListen: ":50051",
     metricsPort: null,
     meshToken: null,
+    databaseUrl: null,
+    redisUrl: null,
+    redisCluster: false,
     addresses: {},
     egressAllow: null,
     bodyLimit: 20 * MIB,
@@ -115,6 +118,7 @@ describe("a bad value is refused, naming the variable, the value and what was ex
     ["UNIGATE_HEARTBEAT_MS", "2147483648", "expected a whole number from 10 to 2147483647"],
     ["UNIGATE_CORS_ORIGINS", "app.example.com", "expected * or origins such as https://app.example.com"],
     ["UNIGATE_CORS_ORIGINS", "https://a.example.com/,*", "expected * or origins"],
+    ["UNIGATE_REDIS_CLUSTER", "yes", "expected true or false"],
     ["UNIGATE_LOG_LEVEL", "loud", "expected one of fatal, error, warn"],
   ])("%s=%s", (name, value, expected) => {
     let message = "";
@@ -157,10 +161,45 @@ test("secrets among the settings cannot be printed", () => {
   expect(environment).toHaveProperty("UNIGATE_ADMIN_KEY");
 });
 
+test.each([
+  "redis://127.0.0.1",
+  "redis://:hush@cache:6379/1",
+  "rediss://us%20er:hush%2C@[::1]:6379",
+  "redis://a:1,b:2, redis://u:hush@c-1.example.com:3/",
+])("%s is a Redis URL", (url) => {
+  expect(buildSettings({ UNIGATE_REDIS_URL: url, UNIGATE_REDIS_CLUSTER: "true" }, undefined)).toMatchObject({ redisCluster: true });
+  expect(buildSettings({ UNIGATE_REDIS_URL: url }, undefined).redisUrl?.reveal()).toBe(url);
+});
+
+test.each([
+  "hush",
+  "hush:6379",
+  "http://hush@cache",
+  "redis://u:hu/sh@cache",
+  "redis://u:hush@@cache",
+  "redis://u:hush,@cache",
+  "redis://",
+])("%s is no Redis URL, and the error does not repeat it", (url) => {
+  expect(() => buildSettings({ UNIGATE_REDIS_URL: url }, undefined)).toThrow(
+    'UNIGATE_REDIS_URL is "[secret]"; expected redis://user:password@host:6379/0 or rediss://',
+  );
+});
+
 test.each(Object.entries(settingSpecs))("%s has a help text without a full stop, and bounds that make sense", (name, spec) => {
   expect(name).toMatch(/^(HOST|PORT|UNIGATE_[A-Z_]+)$/);
   expect(spec.help).toMatch(/^\S.*[^.\s]$/);
   expect(spec.min ?? 0).toBeLessThanOrEqual(spec.max ?? Number.MAX_SAFE_INTEGER);
+});
+
+test.each(["hush", "mysql://u:hush@db/x", "postgres://u:hu sh@db"])("%s is no database URL, and the error does not repeat it", (url) => {
+  expect(() => buildSettings({ UNIGATE_DATABASE_URL: url }, undefined)).toThrow(
+    'UNIGATE_DATABASE_URL is "[secret]"; expected postgres://user:password@host:5432/database',
+  );
+});
+
+test("a hostile Redis URL is refused soon", { timeout: 5_000 }, () => {
+  expect(() => buildSettings({ UNIGATE_REDIS_URL: `redis://a${" , a".repeat(20_000)}!` }, undefined)).toThrow(SettingError);
+  expect(() => buildSettings({ UNIGATE_REDIS_URL: `redis://a${" ".repeat(100_000)}!` }, undefined)).toThrow(SettingError);
 });
 
 test("a hostile origin list is refused soon", { timeout: 5_000 }, () => {

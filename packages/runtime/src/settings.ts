@@ -13,6 +13,11 @@ export interface Settings {
   readonly grpcListen: string;
   readonly metricsPort: number | null;
   readonly meshToken: Secret | null;
+  /** `UNIGATE_DATABASE_URL`; null = the embedded stores. */
+  readonly databaseUrl: Secret | null;
+  /** Redis for policy and cache; null = their own memory. */
+  readonly redisUrl: Secret | null;
+  readonly redisCluster: boolean;
   /** Address of each service that runs elsewhere. */
   readonly addresses: Readonly<Record<string, string>>;
   /** `UNIGATE_EGRESS_ALLOW`; null = not set. */
@@ -42,7 +47,10 @@ export function buildSettings(environment: Readonly<Record<string, string | unde
   const given: Record<string, string> = {};
   for (const [name, value] of Object.entries(environment)) if (value !== undefined && value !== "") given[name] = value;
   const text = (name: string): string | null => readText(name, given[name], settingSpecs[name]);
-  const secret = (name: string): Secret | null => (given[name] === undefined ? null : new Secret(given[name]));
+  const secret = (name: string): Secret | null => {
+    const value = text(name);
+    return value === null ? null : new Secret(value);
+  };
   const required = (name: string): string => text(name) ?? "";
   const number = (name: string): number => readNumber(name, required(name), settingSpecs[name]);
   const addresses: Record<string, string> = {};
@@ -62,6 +70,9 @@ export function buildSettings(environment: Readonly<Record<string, string | unde
     grpcListen: required("UNIGATE_GRPC_LISTEN"),
     metricsPort: text("UNIGATE_METRICS_PORT") === null ? null : number("UNIGATE_METRICS_PORT"),
     meshToken: secret("UNIGATE_MESH_TOKEN"),
+    databaseUrl: secret("UNIGATE_DATABASE_URL"),
+    redisUrl: secret("UNIGATE_REDIS_URL"),
+    redisCluster: required("UNIGATE_REDIS_CLUSTER") === "true",
     addresses,
     egressAllow: text("UNIGATE_EGRESS_ALLOW"),
     bodyLimit: number("UNIGATE_BODY_LIMIT"),
@@ -94,7 +105,7 @@ function readTargets(name: string, text: string): string[] {
 function readText(name: string, text: string | undefined, spec: SettingSpec | undefined): string | null {
   if (text === undefined) return spec?.default ?? null;
   if (spec?.form === undefined || spec.form.pattern.test(text)) return text;
-  throw new SettingError(name, text, spec.form.expected);
+  throw new SettingError(name, spec.secret === true ? "[secret]" : text, spec.form.expected);
 }
 
 function readNumber(name: string, text: string, spec: SettingSpec | undefined): number {

@@ -4,11 +4,17 @@ export {
   CountersFullError,
   type Left,
   type Measure,
+  type RenewCall,
   type ReserveCall,
   type ReserveResult,
   type ScopeResult,
   type SettleCall,
   type Take,
 } from "./counters/port.ts";
+export { createRedisCounters, type RedisCountersOptions } from "./counters/redis.ts";
 export { createMemoryKeyValue, type MemoryKeyValueOptions } from "./key-value/memory.ts";
 export type { KeyValue, KeyValueStatistics } from "./key-value/port.ts";
+export { createRedisKeyValue, type RedisKeyValueOptions } from "./key-value/redis.ts";
+export { type RedisAddress, RedisAddressError, readRedisAddress } from "./redis/address.ts";
+export { type GuardStatistics, type LossReason, StoreLostError } from "./redis/guard.ts";
+export { openRedis, type RedisLink, type RedisLinkOptions } from "./redis/link.ts";

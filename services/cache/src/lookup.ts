@@ -1,13 +1,14 @@
 import { Entry, type LookupReply, type LookupRequest } from "@unigate/contracts";
 import { RpcError } from "@unigate/rpc";
 import type { CacheDeps } from "./deps.ts";
+import { whileLost } from "./lost-store.ts";
 import { maxAgeSeconds } from "./max-age.ts";
 import { fillToken, placeOf, storeKey } from "./place.ts";
 
 /**
  * HIT with the entry; MISS or REFRESH with the token to store the answer under. REFRESH forgets what was stored. A
  * peek changes nothing and gives no token. An entry older than this request's own `max_age_s` is a MISS, and stays
- * for those who take it.
+ * for those who take it. A lost store is a MISS too.
  */
 export async function lookup({ store, clock }: CacheDeps, request: LookupRequest): Promise<LookupReply> {
   const { tenant, partition, exactKey, peek } = request;
@@ -18,10 +19,10 @@ export async function lookup({ store, clock }: CacheDeps, request: LookupRequest
   const key = storeKey(place);
   if (request.refresh) {
     if (peek) return { outcome: undefined, status: "REFRESH" };
-    await store.delete(key);
+    await whileLost(store.delete(key), false);
     return { outcome: { $case: "fillToken", value: fillToken(place) }, status: "REFRESH" };
   }
-  const stored = await (peek ? store.peek(key) : store.get(key));
+  const stored = await whileLost(peek ? store.peek(key) : store.get(key), null);
   const entry = stored === null ? null : readEntry(stored);
   if (entry !== null && entry.storedAt + 1_000 * maxAgeSeconds(request.maxAgeS) >= clock.now()) {
     return { outcome: { $case: "hit", value: entry }, status: "HIT" };

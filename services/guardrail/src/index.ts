@@ -1,2 +1,3 @@
 export type { GuardrailDeps } from "./deps.ts";
+export { createPost } from "./post.ts";
 export { createGuardrailService } from "./service.ts";

@@ -3,7 +3,13 @@ import type { Hook, HookCheck } from "./hook.ts";
 
 /** What reading a check's parameters came to. */
 export type Preparation =
-  | { readonly kind: "ready"; readonly phases: Check["phases"]; readonly run: PreparedCheck }
+  | {
+      readonly kind: "ready";
+      readonly phases: Check["phases"];
+      readonly run: PreparedCheck;
+      /** Of an external check, how long one run may take, ms; null = it is done here. */
+      readonly longestMs: number | null;
+    }
   | { readonly kind: "broken"; readonly error: Error };
 
 /** A check of a hook. */
@@ -48,7 +54,7 @@ function prepareCheck(hook: Hook, { id, parameters }: HookCheck, findCheck: (id:
 
 function read(check: Check, parameters: HookCheck["parameters"]): Preparation {
   try {
-    return { kind: "ready", phases: check.phases, run: check.prepare(parameters) };
+    return { kind: "ready", phases: check.phases, run: check.prepare(parameters), longestMs: check.external?.longestMs ?? null };
   } catch (reason) {
     return { kind: "broken", error: reason instanceof Error ? reason : new Error(String(reason)) };
   }

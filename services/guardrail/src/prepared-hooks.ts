@@ -6,6 +6,7 @@ import { LRUCache } from "lru-cache";
 import type { GuardrailDeps } from "./deps.ts";
 import { bringsChecks, readHook, savedHookJson } from "./hook.ts";
 import { brokenHook, named, type PreparedHook, prepareHook } from "./prepare.ts";
+import { savedChecks } from "./saved-checks.ts";
 
 /** Hooks and checks together; a compiled pattern may hold a state cache of some MiB. */
 const MAX_PREPARED = 1_000;
@@ -16,7 +17,11 @@ export interface PreparedHooks {
   get(ref: HookRef, tenant: Tenant | undefined, call: Call): Promise<PreparedHook>;
 }
 
-export function createPreparedHooks({ resolver, findCheck }: Pick<GuardrailDeps, "resolver" | "findCheck">): PreparedHooks {
+export function createPreparedHooks({
+  resolver,
+  findCheck,
+  sealer,
+}: Pick<GuardrailDeps, "resolver" | "findCheck" | "sealer">): PreparedHooks {
   const kept = new LRUCache<string, PreparedHook>({ maxSize: MAX_PREPARED, sizeCalculation: ({ checks }) => 1 + checks.length });
 
   function prepared(key: string, id: string, json: () => JsonObject): PreparedHook {
@@ -33,10 +38,10 @@ export function createPreparedHooks({ resolver, findCheck }: Pick<GuardrailDeps,
     try {
       const found = await resolver.resolve<GuardrailResource>({ kind: "guardrail", id: ref.id, tenant }, call);
       if (found === null) return brokenHook(own, named("UnknownGuardrailError", `there is no guardrail "${ref.id}"`));
-      const { checks, actions } = found.value;
-      const version = found.version === "" ? digest(JSON.stringify(found.value)) : found.version;
+      const { value, sealed } = found;
+      const version = found.version === "" ? digest(JSON.stringify([value, sealed?.ciphertext.toString("base64")])) : found.version;
       return prepared(JSON.stringify([tenant.organisationId, tenant.workspaceId, ref.id, version, content]), ref.id, () =>
-        savedHookJson(checks, actions, config),
+        savedHookJson(savedChecks(value, sealed, sealer), value.actions, config),
       );
     } catch {
       return brokenHook(own, named("GuardrailUnavailableError", `the guardrail "${ref.id}" could not be read`));

@@ -5,9 +5,11 @@ import type { FeedbackSetting } from "./hook.ts";
 export interface CheckResult {
   readonly id: string;
   readonly verdict: boolean;
-  readonly data: JsonObject | null;
+  /** What the check says of it: any JSON, most often an object; null = nothing. */
+  readonly data: unknown;
   readonly error?: { readonly name: string; readonly message: string };
   readonly execution_time: number;
+  /** Whether the body that goes on has this check's rewrite in it. */
   readonly transformed: boolean;
   /** ISO 8601. */
   readonly created_at: string;
@@ -34,6 +36,12 @@ export interface HookResult {
   readonly type: "guardrail" | "mutator";
   readonly created_at: string;
   readonly deny: boolean;
+}
+
+/** The result of a hook whose rewrite, if there was one, gave way to another. */
+export function withoutRewrite(result: HookResult): HookResult {
+  if (!result.transformed) return result;
+  return { ...result, transformed: false, checks: result.checks.map((check) => ({ ...check, transformed: false })) };
 }
 
 /** An errored check passes unless it says otherwise (behaviour 7.2). */

@@ -1,4 +1,4 @@
-import type { Position } from "./stored-record.ts";
+import type { Position } from "./log-store.ts";
 
 /** The opaque text of a place in a list. */
 export function cursorOf({ time, id }: Position): string {

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import type { StoredRecord } from "./stored-record.ts";
 
 const status = z.union(
   [
@@ -48,18 +47,4 @@ export function readFilter(json: Buffer): ReadFilter {
   }
   const param = String(issue?.path[0] ?? "filter");
   return { ok: false, param, message: `The filter "${param}" is invalid: ${issue?.message ?? "unknown"}.` };
-}
-
-export function matches(record: StoredRecord, filter: LogFilter): boolean {
-  return (
-    is(filter.trace_id, record.traceId) &&
-    is(filter.api_key_id, record.apiKeyId) &&
-    is(filter.status, record.status) &&
-    (is(filter.provider, record.provider) || is(filter.provider, record.providerSlug)) &&
-    (is(filter.model, record.model) || is(filter.model, record.responseModel))
-  );
-}
-
-function is<T>(wanted: T | undefined, found: T | null): boolean {
-  return wanted === undefined || wanted === found;
 }

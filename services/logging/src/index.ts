@@ -1,2 +1,6 @@
-export { createLogStore, type LogStore, type LogStoreLimits, type LogStoreStats } from "./log-store.ts";
+export type { BatchOutcome } from "./append.ts";
+export type { AddOutcome, LogStore } from "./log-store.ts";
+export { createLogStore, type MemoryLogStore } from "./memory/memory-log-store.ts";
+export { openSqlLogStore } from "./open-sql-log-store.ts";
 export { createLoggingService, type LoggingDeps } from "./service.ts";
+export type { SqlLogStoreDeps } from "./sql/sql-log-store.ts";

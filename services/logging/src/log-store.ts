@@ -1,117 +1,71 @@
-import { type EncodedRecord, withoutBodies } from "@unigate/events";
-import { hasBodies, newestFirst, type Position, type StoredRecord, storedRecord, weightOf } from "./stored-record.ts";
+import type { EncodedRecord } from "@unigate/events";
+import type { LogFilter } from "./filter.ts";
 
-/** The last records in memory, in the order of their time. */
+/** Where records are kept. A port: memory and SQL are behind it, and one suite runs over both. */
 export interface LogStore {
-  /** False when a record with this id is there already. */
-  add(record: EncodedRecord): boolean;
-  get(id: string): StoredRecord | undefined;
-  /** Records newest first, from the one after `after` on; all when it is null. */
-  newest(after: Position | null): Iterable<StoredRecord>;
-  stats(): LogStoreStats;
+  /**
+   * Keeps records; one whose id is there already on its day is ignored. What is kept when this resolves survives as
+   * the store promises. Throws when the store cannot be used now: the same records may come again.
+   */
+  add(records: readonly EncodedRecord[]): Promise<AddOutcome>;
+  /** Records of a tenant, newest first. */
+  list(selection: LogSelection): Promise<LogPage>;
+  /** One record of a tenant; null when there is none with this id. */
+  get(tenant: LogTenant, id: string): Promise<FoundLog | null>;
+  close(): Promise<void>;
 }
 
-export interface LogStoreStats {
-  readonly records: number;
-  readonly bytes: number;
+export interface AddOutcome {
   readonly stored: number;
   /** Records that came again. */
   readonly duplicates: number;
-  /** Records whose bodies were dropped to save space. */
-  readonly bodiesDropped: number;
-  /** Records dropped to save space, the oldest first. */
-  readonly recordsDropped: number;
+  /** Records of a time that is not kept any more. */
+  readonly expired: number;
+  /** Records that can never be stored; sent again they would be refused again. */
+  readonly refused: number;
+  /** Why, of the first one refused; "" when none was. */
+  readonly detail: string;
 }
 
-export interface LogStoreLimits {
-  /** Default 10,000. */
-  readonly records: number;
-  /** Default 128 MiB. */
-  readonly bytes: number;
+/** Whose records: a workspace sees its own; with an empty workspace id, all of the organisation's. Never empty itself. */
+export interface LogTenant {
+  readonly organisationId: string;
+  readonly workspaceId: string;
 }
 
-const DEFAULTS: LogStoreLimits = { records: 10_000, bytes: 128 * 1024 * 1024 };
-
-/** When it is full the bodies of the oldest records go first, then the oldest records. */
-export function createLogStore(given: Partial<LogStoreLimits> = {}): LogStore {
-  const limits: LogStoreLimits = { ...DEFAULTS, ...given };
-  /** Oldest first: new records come at the end, or close to it. */
-  const records: StoredRecord[] = [];
-  const byId = new Map<string, StoredRecord>();
-  /** How many of the oldest are known to have no bodies. */
-  let bare = 0;
-  let [bytes, stored, duplicates, bodiesDropped, recordsDropped] = [0, 0, 0, 0, 0];
-
-  function insert(record: StoredRecord): void {
-    let at = records.length;
-    for (; at > 0; at--) {
-      const before = records[at - 1];
-      if (before === undefined || newestFirst(before, record) > 0) break;
-    }
-    records.splice(at, 0, record);
-    if (at < bare) bare = hasBodies(record) ? at : bare + 1;
-  }
-
-  function dropOldest(): void {
-    const oldest = records.shift();
-    if (oldest === undefined) return;
-    byId.delete(oldest.id);
-    bytes -= weightOf(oldest);
-    bare = Math.max(0, bare - 1);
-    recordsDropped += 1;
-  }
-
-  /** False when no record has bodies left. */
-  function dropOldestBodies(): boolean {
-    for (; bare < records.length; bare++) {
-      const record = records[bare];
-      if (record === undefined || !hasBodies(record)) continue;
-      bytes -= weightOf(record);
-      record.bytes = withoutBodies(record.bytes, record.headEnd);
-      bytes += weightOf(record);
-      bodiesDropped += 1;
-      bare += 1;
-      return true;
-    }
-    return false;
-  }
-
-  return {
-    add(encoded) {
-      if (byId.has(encoded.head.id)) {
-        duplicates += 1;
-        return false;
-      }
-      const record = storedRecord(encoded);
-      insert(record);
-      byId.set(record.id, record);
-      bytes += weightOf(record);
-      stored += 1;
-      while (records.length > limits.records) dropOldest();
-      while (bytes > limits.bytes && dropOldestBodies());
-      while (bytes > limits.bytes && records.length > 0) dropOldest();
-      return true;
-    },
-    get: (id) => byId.get(id),
-    *newest(after) {
-      for (let at = startOf(records, after) - 1; at >= 0; at--) {
-        const record = records[at];
-        if (record !== undefined) yield record;
-      }
-    },
-    stats: () => ({ records: records.length, bytes, stored, duplicates, bodiesDropped, recordsDropped }),
-  };
+export interface LogSelection {
+  readonly tenant: LogTenant;
+  /** Unix ms, inclusive. */
+  readonly from: number;
+  /** Unix ms, exclusive; 0 = open. */
+  readonly to: number;
+  readonly filter: LogFilter;
+  /** Only what comes after this place; null = from the newest. */
+  readonly after: Position | null;
+  /** At most so many. */
+  readonly limit: number;
 }
 
-/** How many of the records, oldest first, come after `after` in a list. */
-function startOf(records: readonly StoredRecord[], after: Position | null): number {
-  if (after === null) return records.length;
-  let [low, high] = [0, records.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    const record = records[middle];
-    if (record !== undefined && newestFirst(record, after) > 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+/** Where a record stands in a list: newest time first, then by id downwards. */
+export interface Position {
+  /** Unix ms. */
+  readonly time: number;
+  readonly id: string;
+}
+
+export type LogPage =
+  | { readonly kind: "page"; readonly rows: readonly LogRow[]; readonly hasMore: boolean }
+  /** Too much would have to be looked through: a shorter range of time is needed. */
+  | { readonly kind: "too_slow" };
+
+export interface LogRow extends Position {
+  /** JSON of the record without its bodies. */
+  readonly head: string;
+}
+
+export interface FoundLog {
+  /** JSON of the record without its bodies. */
+  readonly head: string;
+  /** JSON of the whole record; bodies that are not kept any more are null and marked as truncated. */
+  readonly bytes: Buffer;
 }

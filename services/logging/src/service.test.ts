@@ -2,7 +2,7 @@ import type { AppendAck, LogQuery } from "@unigate/contracts";
 import { backgroundCall } from "@unigate/core";
 import { encodeRecord, type LogHead, newHead } from "@unigate/events";
 import { beforeEach, describe, expect, test } from "vitest";
-import { createLogStore } from "./log-store.ts";
+import { createLogStore } from "./memory/memory-log-store.ts";
 import { createLoggingService } from "./service.ts";
 
 const call = backgroundCall();
@@ -63,6 +63,52 @@ describe("append", () => {
     expect(await append(record("a"), Buffer.from("{"), strange, record("b"))).toHaveLength(1);
     expect(await idsOf()).toEqual(["b", "a"]);
     expect(warnings).toEqual(['log records were refused {"refused":2,"reason":"invalid_json","detail":"not a JSON object"}']);
+  });
+});
+
+describe("a store that fails or is slow", () => {
+  const memory = createLogStore();
+  const broken = {
+    ...memory,
+    add: () => Promise.reject(new Error("no disk")),
+    list: () => Promise.reject(new Error("no disk")),
+    get: () => Promise.reject(new Error("no disk")),
+  };
+
+  test("nothing is acknowledged, queries say that it is unavailable, and both are logged", async () => {
+    const warn = (fields: object, text: string) => void warnings.push(`${text} ${JSON.stringify(fields)}`);
+    service = createLoggingService({ store: broken, log: { warn } as Parameters<typeof createLoggingService>[0]["log"] });
+    await expect(append(record("a"))).rejects.toThrow("no disk");
+    expect(await query()).toMatchObject({ code: "service_unavailable", status: 503 });
+    expect(await get("a")).toMatchObject({ code: "service_unavailable", status: 503 });
+    expect(warnings).toHaveLength(3);
+  });
+
+  test("a search that takes too long is told how to be shorter", async () => {
+    service = createLoggingService({ store: { ...memory, list: async () => ({ kind: "too_slow" }) }, log: { warn() {} } });
+    expect(await query()).toMatchObject({ code: "overloaded", param: "from" });
+  });
+
+  test("the next batch is taken only when the one before is stored", async () => {
+    const stored: (() => void)[] = [];
+    const add: typeof memory.add = (records) => new Promise((resolve) => void stored.push(() => resolve(memory.add(records))));
+    service = createLoggingService({ store: { ...memory, add }, log: { warn() {} } });
+    let taken = 0;
+    async function* batches() {
+      for (let offset = 1; offset <= 3; offset++) {
+        taken += 1;
+        yield { spoolId: "s", offset, records: [record(`slow-${offset}`)] };
+      }
+    }
+    const acks = service.append(batches(), call)[Symbol.asyncIterator]();
+    for (let offset = 1; offset <= 3; offset++) {
+      const ack = acks.next();
+      await new Promise(setImmediate);
+      expect([taken, stored.length]).toEqual([offset, offset]);
+      stored.at(-1)?.();
+      expect(await ack).toEqual({ done: false, value: { spoolId: "s", offset } });
+    }
+    expect((await acks.next()).done).toBe(true);
   });
 });
 

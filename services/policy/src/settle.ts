@@ -1,5 +1,7 @@
 import type { Empty, Settlement, SettleRequest } from "@unigate/contracts";
 import { completionTokens, promptTokens } from "@unigate/core";
+import { RpcError } from "@unigate/rpc";
+import { StoreLostError } from "@unigate/storage";
 import type { PolicyDeps } from "./deps.ts";
 
 /**
@@ -8,7 +10,11 @@ import type { PolicyDeps } from "./deps.ts";
  */
 export async function settle(deps: PolicyDeps, request: SettleRequest): Promise<Empty> {
   const outcomes = await Promise.allSettled(request.items.map((item) => settleOne(deps, item)));
-  for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
+  for (const outcome of outcomes) {
+    if (outcome.status === "fulfilled") continue;
+    if (outcome.reason instanceof StoreLostError) throw new RpcError("UNAVAILABLE", `The counters are lost: ${outcome.reason.message}.`);
+    throw outcome.reason;
+  }
   return {};
 }
 

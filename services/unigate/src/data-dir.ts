@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
-import { chmodSync, mkdirSync, rmSync } from "node:fs";
+import { createHash, randomBytes } from "node:crypto";
+import { chmodSync, linkSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { connect, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -15,31 +15,72 @@ class DataDirError extends Error {
 
 /**
  * Makes the folder (mode 0700) and owns it until `release`: a second process that wants the same folder is told the
- * pid of the first. The owner is whoever listens on the folder's socket, so that a crash leaves no stale lock.
+ * pid of the first. The owner is whoever listens on the highest numbered socket, so that a crash leaves no stale lock.
+ * A dead socket is never removed and made again, which two starts at once could both do: the next number is taken, by a
+ * link to a socket that listens already, and only one of them can make that link.
  */
 export async function ownDataDir(folder: string): Promise<{ release(): Promise<void> }> {
   const absolute = resolve(folder);
   mkdirSync(absolute, { recursive: true, mode: 0o700 });
-  const path = socketPath(absolute);
-  const owner = await ownerOf(path);
-  if (owner !== null)
-    throw new DataDirError(`the data folder ${absolute} is in use by process ${owner}; stop it, or set UNIGATE_DATA_DIR to another folder`);
-  rmSync(path, { force: true });
+  const run = socketFolder(absolute);
+  const draft = join(run, `t${randomBytes(4).toString("hex")}`);
   const server = createServer((socket) => socket.end(String(process.pid)));
-  await listenOn(server, path, absolute);
-  chmodSync(path, 0o600);
+  await listenOn(server, draft, absolute);
+  chmodSync(draft, 0o600);
   server.unref();
-  return { release: () => new Promise((done) => server.close(() => done())) };
+  const release = (): Promise<void> => new Promise((done) => server.close(() => done()));
+  for (;;) {
+    const highest = numbersIn(run).at(-1) ?? 0;
+    const owner = highest === 0 ? null : await ownerOf(join(run, socketName(highest)));
+    if (owner !== null) {
+      await release();
+      throw new DataDirError(
+        `the data folder ${absolute} is in use by process ${owner}; stop it, or set UNIGATE_DATA_DIR to another folder`,
+      );
+    }
+    const own = highest + 1;
+    if (!linked(draft, join(run, socketName(own)))) continue;
+    const numbers = numbersIn(run);
+    if (numbers.at(-1) !== own) {
+      // This number was free only because a later owner had removed it.
+      rmSync(join(run, socketName(own)), { force: true });
+      continue;
+    }
+    for (const number of numbers) if (number < own) rmSync(join(run, socketName(number)), { force: true });
+    return { release };
+  }
 }
 
-function socketPath(folder: string): string {
+function socketName(number: number): string {
+  return `o${number}.sock`;
+}
+
+/** Numbers of the sockets in a folder, the lowest first. */
+function numbersIn(folder: string): number[] {
+  return readdirSync(folder)
+    .map((name) => Number(/^o(\d{1,9})\.sock$/.exec(name)?.[1] ?? 0))
+    .filter((number) => number > 0)
+    .sort((one, other) => one - other);
+}
+
+/** False when the name is taken. */
+function linked(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+function socketFolder(folder: string): string {
   const own = join(folder, "run");
   mkdirSync(own, { recursive: true, mode: 0o700 });
-  const path = join(own, "owner.sock");
-  if (Buffer.byteLength(path) <= MAX_SOCKET_PATH) return path;
+  if (Buffer.byteLength(join(own, socketName(999_999))) <= MAX_SOCKET_PATH) return own;
   const hashed = join(tmpdir(), `unigate-${createHash("sha256").update(folder).digest("hex").slice(0, 16)}`);
   mkdirSync(hashed, { recursive: true, mode: 0o700 });
-  return join(hashed, "owner.sock");
+  return hashed;
 }
 
 /** The pid of a living owner, or null. */

@@ -83,7 +83,7 @@ function print(text: string): void {
 }
 
 /** By name, so that what throws them need not be loaded. */
-const EXPECTED = new Set(["FlagError", "SettingError", "TargetError", "DataDirError", "DeclaredError"]);
+const EXPECTED = new Set(["FlagError", "SettingError", "TargetError", "DataDirError", "DeclaredError", "SchemaError"]);
 
 /** Mistakes of the person who starts it are told in one line; anything else with its stack. */
 function fail(error: unknown): void {

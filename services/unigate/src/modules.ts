@@ -29,7 +29,7 @@ export const modules: Readonly<Record<ServiceName, ServiceModule>> = {
   cache: {
     definition: CacheDefinition,
     needs: [],
-    start: async () => (await import("./modules/cache.ts")).startCache(),
+    start: async (host) => (await import("./modules/cache.ts")).startCache(host),
   },
   policy: {
     definition: PolicyDefinition,

@@ -1,9 +1,25 @@
+import { backgroundCall } from "@unigate/core";
 import { describe, expect, test } from "vitest";
-import { type CheckInput, CheckParameterError } from "../define.ts";
+import { type CheckInput, CheckParameterError, type Outside } from "../define.ts";
 import contains from "./index.ts";
 
+/** These checks ask nobody. */
+const OUTSIDE: Outside = { call: backgroundCall(), post: () => Promise.reject(new Error("nothing is outside")) };
+
 function input(text: string): CheckInput {
-  return { phase: "before", text, request: {}, reply: null, metadata: {}, model: "" };
+  return {
+    phase: "before",
+    text,
+    request: {},
+    requestText: text,
+    reply: null,
+    status: null,
+    metadata: {},
+    model: "",
+    surface: "chat",
+    stream: false,
+    rewritten: false,
+  };
 }
 
 describe("default.contains", () => {
@@ -19,11 +35,11 @@ describe("default.contains", () => {
     ["none", ["cat"], "", true],
     ["all", [""], "anything", true],
   ])("%s of %j in %j is %s", async (operator, words, text, verdict) => {
-    expect((await contains.prepare({ operator, words })(input(text))).verdict).toBe(verdict);
+    expect((await contains.prepare({ operator, words })(input(text), OUTSIDE)).verdict).toBe(verdict);
   });
 
   test("says which words were found", async () => {
-    const found = await contains.prepare({ operator: "any", words: ["cat", "dog"] })(input("a dog"));
+    const found = await contains.prepare({ operator: "any", words: ["cat", "dog"] })(input("a dog"), OUTSIDE);
     expect(found.data).toEqual({
       explanation: "At least one word was found.",
       operator: "any",

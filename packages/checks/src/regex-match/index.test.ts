@@ -1,13 +1,29 @@
+import { backgroundCall } from "@unigate/core";
 import { describe, expect, test } from "vitest";
-import { type CheckInput, CheckParameterError } from "../define.ts";
+import { type CheckInput, CheckParameterError, type Outside } from "../define.ts";
 import regexMatch from "./index.ts";
 
+/** These checks ask nobody. */
+const OUTSIDE: Outside = { call: backgroundCall(), post: () => Promise.reject(new Error("nothing is outside")) };
+
 function input(text: string): CheckInput {
-  return { phase: "after", text, request: {}, reply: {}, metadata: {}, model: "" };
+  return {
+    phase: "after",
+    text,
+    request: {},
+    requestText: text,
+    reply: {},
+    status: 200,
+    metadata: {},
+    model: "",
+    surface: "chat",
+    stream: false,
+    rewritten: false,
+  };
 }
 
 async function verdict(parameters: Record<string, unknown>, text: string): Promise<boolean> {
-  return (await regexMatch.prepare(parameters)(input(text))).verdict;
+  return (await regexMatch.prepare(parameters)(input(text), OUTSIDE)).verdict;
 }
 
 describe("default.regexMatch", () => {
@@ -33,12 +49,12 @@ describe("default.regexMatch", () => {
   });
 
   test("says what it looked for", async () => {
-    const found = await regexMatch.prepare({ rule: "b+" })(input("abbc"));
+    const found = await regexMatch.prepare({ rule: "b+" })(input("abbc"), OUTSIDE);
     expect(found.data).toEqual({ explanation: "The pattern matches the text.", regexPattern: "b+", not: false });
   });
 
   test("an empty text is an error", () => {
-    expect(() => regexMatch.prepare({ rule: "a" })(input(""))).toThrow("there is no text to check");
+    expect(() => regexMatch.prepare({ rule: "a" })(input(""), OUTSIDE)).toThrow("there is no text to check");
   });
 
   test.each([

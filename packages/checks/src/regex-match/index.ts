@@ -1,5 +1,5 @@
 import { type Check, CheckParameterError } from "../define.ts";
-import { createPattern } from "./pattern.ts";
+import { createPattern } from "../pattern.ts";
 
 /** Whether a pattern matches somewhere in the text; `not` turns it round (behaviour 7.3). An empty text is an error. */
 const regexMatch: Check = {

@@ -47,9 +47,7 @@ export function createMemoryCounters(options: MemoryCountersOptions = {}): Memor
     if (takes > 0) makeRoom(now, takes + 1);
     const key = reservationKey(call.organisationId, call.reservationId);
     const known = liveReservation(key, now);
-    if (known?.attempts.has(call.attempt) === true) {
-      return { request: shown(call, call.request, now), target: shown(call, call.target, now) };
-    }
+    if (known?.attempts.has(call.attempt) === true) return repeated(call, key, known, now);
     const request = tested(call, call.request, now);
     const requestResult = request === null ? null : resultOf(request, now);
     if (request !== null && requestResult?.allowed === false) return { request: requestResult, target: null };
@@ -62,10 +60,25 @@ export function createMemoryCounters(options: MemoryCountersOptions = {}): Memor
         reservation.requestAttempt = call.attempt;
       }
       const held = target !== null && targetResult?.allowed === true ? target.map(hold) : [];
-      reservation.attempts.set(call.attempt, { target: held, settled: false });
+      reservation.attempts.set(call.attempt, { target: held, refused: targetResult?.allowed === false, settled: false });
       lease(key, reservation, now + call.leaseMs);
     }
     return { request: requestResult, target: targetResult };
+  }
+
+  /** Nothing is taken twice. Of a refused target nothing was taken, so asking for it again is no repeat. */
+  function repeated(call: ReserveCall, key: string, reservation: Reservation, now: number): ReserveResult {
+    const request = shown(call, call.request, now);
+    const attempt = reservation.attempts.get(call.attempt);
+    if (attempt === undefined || !attempt.refused || attempt.settled) return { request, target: shown(call, call.target, now) };
+    const target = tested(call, call.target, now);
+    const targetResult = target === null ? null : resultOf(target, now);
+    if (target !== null && targetResult?.allowed === true) {
+      attempt.target = target.map(hold);
+      attempt.refused = false;
+      lease(key, reservation, now + call.leaseMs);
+    }
+    return { request, target: targetResult };
   }
 
   function lease(key: string, reservation: Reservation, until: number): void {
@@ -155,6 +168,18 @@ export function createMemoryCounters(options: MemoryCountersOptions = {}): Memor
       if (reservation === null) return;
       if (settleReservation(reservation, call)) forget(key, reservation);
       else dropIdle(reservation);
+    },
+    async renew(call) {
+      const now = clock.now();
+      let renewed = 0;
+      for (const id of call.reservationIds) {
+        const key = reservationKey(call.organisationId, id);
+        const reservation = liveReservation(key, now);
+        if (reservation === null) continue;
+        lease(key, reservation, now + call.leaseMs);
+        renewed += 1;
+      }
+      return renewed;
     },
     size() {
       return counters.size + reservations.size;

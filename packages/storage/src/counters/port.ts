@@ -68,18 +68,30 @@ export interface SettleCall {
   readonly last: boolean;
 }
 
+export interface RenewCall {
+  readonly organisationId: string;
+  readonly reservationIds: readonly string[];
+  /** Each lease lasts at least this long from now. */
+  readonly leaseMs: number;
+}
+
 /**
  * Exact limits over fixed windows (mesh 7). A refused call counts nowhere. Rejects only when the store cannot be
  * reached or is full (`CountersFullError`).
  */
 export interface Counters {
-  /** Atomic. The same reservation and attempt again takes nothing more and is allowed again. */
+  /**
+   * Atomic. The same reservation and attempt again takes nothing more and is allowed again; a scope that was refused is
+   * tested again.
+   */
   reserve(call: ReserveCall): Promise<ReserveResult>;
   /**
    * Corrects the windows in which was reserved. Once for each reservation and attempt, in any order; of a lost or
    * finished reservation: nothing.
    */
   settle(call: SettleCall): Promise<void>;
+  /** Prolongs leases. Says how many reservations still run; a lost one stays lost. */
+  renew(call: RenewCall): Promise<number>;
 }
 
 /** More live windows and reservations than the store may hold. */

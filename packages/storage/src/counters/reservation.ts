@@ -15,7 +15,9 @@ export interface Held {
 }
 
 interface Attempt {
-  readonly target: readonly Held[];
+  target: readonly Held[];
+  /** Its target was refused: nothing of it was taken. */
+  refused: boolean;
   settled: boolean;
 }
 
@@ -41,7 +43,7 @@ export function newReservation(): Reservation {
  * is finished: closed, and every attempt that reserved is settled.
  */
 export function settleReservation(reservation: Reservation, call: SettleCall): boolean {
-  const attempt = reservation.attempts.get(call.attempt) ?? { target: [], settled: false };
+  const attempt = reservation.attempts.get(call.attempt) ?? { target: [], refused: false, settled: false };
   if (!attempt.settled) {
     attempt.settled = true;
     reservation.attempts.set(call.attempt, attempt);

@@ -1,8 +1,47 @@
-import { createLoggingService, createLogStore } from "@unigate/logging";
+import { systemClock } from "@unigate/core";
+import { createLoggingService, createLogStore, type LogStore, openSqlLogStore } from "@unigate/logging";
+import { openSql, SchemaError } from "@unigate/sql";
 import type { Host, RunningService } from "../module.ts";
 
 export async function startLogging(host: Host): Promise<RunningService> {
   const refused = host.metrics.counter("unigate_log_records_refused_total", "log records that could not be stored");
-  const store = createLogStore();
-  return { implementation: createLoggingService({ store, log: host.log, onRefused: (records) => refused.inc(records) }) };
+  const expired = host.metrics.counter("unigate_log_records_expired_total", "log records that came after their day was dropped");
+  const { store, close } = await openStore(host);
+  const implementation = createLoggingService({
+    store,
+    log: host.log,
+    onBatch(outcome) {
+      if (outcome.refused > 0) refused.inc(outcome.refused);
+      if (outcome.expired > 0) expired.inc(outcome.expired);
+    },
+  });
+  return { implementation, stop: close };
+}
+
+/** A database when one is named, else memory: an embedded database would cost more than the requests it tells of. */
+async function openStore(host: Host): Promise<{ store: LogStore; close(): Promise<void> }> {
+  const { databaseUrl, dataDir } = host.settings;
+  if (databaseUrl === null) return { store: createLogStore(), close: async () => {} };
+  const engine = openSql({
+    url: databaseUrl,
+    dataDir,
+    onEvent: (event) => host.log.warn("cause" in event ? { ...event, cause: event.cause.message } : event, "database"),
+  });
+  const store = await openSqlLogStore({
+    engine,
+    clock: systemClock,
+    onTrouble: (error) => host.log.warn({ error: String(error) }, "log partitions could not be looked after"),
+  });
+  await store.ready().catch((error: unknown) => {
+    if (error instanceof SchemaError) throw error;
+    // Records wait at the edge; each batch tries again.
+    host.log.warn({ error: String(error) }, "the database cannot be used yet; requests go on without it");
+  });
+  return {
+    store,
+    async close() {
+      await store.close();
+      await engine.close();
+    },
+  };
 }

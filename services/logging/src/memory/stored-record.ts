@@ -1,4 +1,5 @@
 import type { EncodedRecord } from "@unigate/events";
+import type { Position } from "../log-store.ts";
 
 /** A record in the store: what queries look at, and its bytes. */
 export interface StoredRecord {
@@ -59,6 +60,3 @@ export function newestFirst(left: Position, right: Position): number {
   if (left.id === right.id) return 0;
   return left.id > right.id ? -1 : 1;
 }
-
-/** Where a record stands in the order of a list. */
-export type Position = Pick<StoredRecord, "time" | "id">;

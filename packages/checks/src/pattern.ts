@@ -1,5 +1,5 @@
 import { RE2JS } from "re2js";
-import { CheckParameterError } from "../define.ts";
+import { CheckParameterError } from "./define.ts";
 
 const MAX_PATTERN_LENGTH = 1_000;
 /** Characters of a text that a pattern may look at. */
@@ -13,6 +13,8 @@ const SLOW_MATCH_MS = 20;
 
 /** A user's pattern, matched in time linear in the text. */
 export interface Pattern {
+  /** Instructions of the compiled pattern: times characters, the worst case of a match. */
+  readonly size: number;
   /** Whether it matches anywhere. Throws when the text is too long for it: then nothing is known. */
   matches(text: string): boolean;
 }
@@ -31,6 +33,7 @@ export function createPattern(parameter: string, rule: string): Pattern {
     throw new CheckParameterError(parameter, "a pattern with smaller counted repeats: it is too large when written out");
   const longest = Math.min(MAX_TEXT_LENGTH, Math.floor(MAX_WORK / size));
   return {
+    size,
     matches(text) {
       if (text.length > longest) throw new Error(`the text has ${text.length} characters; this pattern can look at ${longest}`);
       compiled ??= compile(parameter, source, flags);

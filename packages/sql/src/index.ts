@@ -1,0 +1,5 @@
+export type { Kysely } from "kysely";
+export { openSql, type SqlEngine, type SqlEvent, type SqlLane, type SqlOptions } from "./engine.ts";
+export { SqlFault, SqlUnavailable, sqlState } from "./fault.ts";
+export { migrateSchema, SchemaError, type SchemaMigrations } from "./migrate.ts";
+export { type RawResult, runSql } from "./raw.ts";

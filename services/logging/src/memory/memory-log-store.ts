@@ -1,0 +1,50 @@
+import type { AddOutcome, LogSelection, LogStore, LogTenant } from "../log-store.ts";
+import { matches } from "./matches.ts";
+import { createRecordList, type RecordList, type RecordListLimits } from "./record-list.ts";
+import type { StoredRecord } from "./stored-record.ts";
+
+/** The store in memory: the last records, gone with the process. */
+export interface MemoryLogStore extends LogStore, Pick<RecordList, "newest" | "stats"> {}
+
+/** When it is full the bodies of the oldest records go first, then the oldest records. */
+export function createLogStore(limits: Partial<RecordListLimits> = {}): MemoryLogStore {
+  const list = createRecordList(limits);
+  return {
+    async add(records): Promise<AddOutcome> {
+      let stored = 0;
+      for (const record of records) if (list.add(record)) stored += 1;
+      return { stored, duplicates: records.length - stored, expired: 0, refused: 0, detail: "" };
+    },
+    async list(selection) {
+      const found = selected(list, selection);
+      const rows = found.slice(0, selection.limit).map((record) => ({ time: record.time, id: record.id, head: headOf(record) }));
+      return { kind: "page", rows, hasMore: found.length > selection.limit };
+    },
+    async get(tenant, id) {
+      const record = list.get(id);
+      return record === undefined || !sees(tenant, record) ? null : { head: headOf(record), bytes: record.bytes };
+    },
+    async close() {},
+    newest: list.newest,
+    stats: list.stats,
+  };
+}
+
+/** One more than the limit when there are more. */
+function selected(list: RecordList, { tenant, from, to, filter, after, limit }: LogSelection): StoredRecord[] {
+  const found: StoredRecord[] = [];
+  for (const record of list.newest(after)) {
+    if (record.time < from || found.length > limit) break;
+    if ((to === 0 || record.time < to) && sees(tenant, record) && matches(record, filter)) found.push(record);
+  }
+  return found;
+}
+
+function sees(tenant: LogTenant, record: StoredRecord): boolean {
+  if (record.organisationId !== tenant.organisationId) return false;
+  return tenant.workspaceId === "" || record.workspaceId === tenant.workspaceId;
+}
+
+function headOf({ bytes, headEnd }: StoredRecord): string {
+  return `${bytes.toString("utf8", 0, headEnd)}}`;
+}

@@ -1,0 +1,161 @@
+import type { Clock } from "@unigate/core";
+import { type EncodedRecord, withoutBodies } from "@unigate/events";
+import { type Kysely, migrateSchema, runSql, SchemaError, type SqlEngine, sqlState } from "@unigate/sql";
+import type { AddOutcome, FoundLog, LogStore, LogTenant } from "../log-store.ts";
+import { dayOf, startOfDay } from "./days.ts";
+import { insertRows } from "./insert.ts";
+import { logMigrations } from "./migrations.ts";
+import { keptDays, maintainPartitions, makePartitions, type Retention } from "./partitions.ts";
+import { keyText, type Row, rowOf } from "./row.ts";
+import { selectPage } from "./select.ts";
+
+export interface SqlLogStoreDeps {
+  /** Closed by whoever opened it, after the store. */
+  readonly engine: SqlEngine;
+  readonly clock: Clock;
+  readonly retention?: Partial<Retention>;
+  /** Told when partitions could not be made or dropped; it is tried again. Must not throw. */
+  readonly onTrouble: (error: unknown) => void;
+}
+
+export interface SqlLogStore extends LogStore {
+  /** Migrates the schema and makes partitions; every use of the store does it first. Throws SchemaError when it cannot be used. */
+  ready(): Promise<void>;
+  /** Makes the partitions of the coming days and drops old ones; happens each hour by itself. */
+  maintain(): Promise<void>;
+}
+
+const HOUR_MS = 3_600_000;
+/** Longest search of one query. */
+const PATIENCE_MS = 3_000;
+/** "No partition of relation found for row" is a violated check. */
+const NO_PARTITION = "23514";
+const STATEMENT_TIMEOUT = "57014";
+
+/** Records in the schema "logs" of a database. It opens with the first use and stays. */
+export function createSqlLogStore({ engine, clock, retention: given, onTrouble }: SqlLogStoreDeps): SqlLogStore {
+  const retention: Retention = { recordDays: 30, bodyDays: 7, ...given };
+  const madeFor = { records: new Set<number>(), bodies: new Set<number>() };
+  let opening: Promise<Kysely<unknown>> | null = null;
+  let refusal: SchemaError | null = null;
+  let timer: NodeJS.Timeout | null = null;
+
+  function open(): Promise<Kysely<unknown>> {
+    if (refusal !== null) return Promise.reject(refusal);
+    opening ??= openNow().catch((error: unknown) => {
+      opening = null;
+      if (error instanceof SchemaError) refusal = error;
+      throw error;
+    });
+    return opening;
+  }
+
+  async function openNow(): Promise<Kysely<unknown>> {
+    await migrateSchema(engine, logMigrations);
+    const database = await engine.database<unknown>("logs");
+    await maintainPartitions(database, retention, clock.now());
+    timer ??= setInterval(() => void maintain().catch(onTrouble), HOUR_MS).unref();
+    return database;
+  }
+
+  async function maintain(): Promise<void> {
+    const database = await open();
+    madeFor.records.clear();
+    madeFor.bodies.clear();
+    await maintainPartitions(database, retention, clock.now());
+  }
+
+  /** Makes the partitions that these rows need; at most the kept days can be asked for. */
+  async function prepare(database: Kysely<unknown>, rows: readonly Row[]): Promise<void> {
+    for (const table of ["records", "bodies"] as const) {
+      const { first } = keptDays(retention, table, clock.now());
+      const days = new Set(rows.map(({ time }) => dayOf(time)));
+      const missing = [...days].filter((day) => day >= first && !madeFor[table].has(day));
+      if (missing.length === 0) continue;
+      await makePartitions(database, table, missing);
+      for (const day of missing) madeFor[table].add(day);
+    }
+  }
+
+  async function store(database: Kysely<unknown>, rows: readonly Row[], isRetry: boolean): Promise<Awaited<ReturnType<typeof insertRows>>> {
+    await prepare(database, rows);
+    const { first } = keptDays(retention, "bodies", clock.now());
+    try {
+      return await insertRows(database, rows, ({ time }) => dayOf(time) >= first);
+    } catch (error) {
+      if (isRetry || sqlState(error) !== NO_PARTITION) throw error;
+      // Another service dropped one meanwhile.
+      madeFor.records.clear();
+      madeFor.bodies.clear();
+      return store(database, rows, true);
+    }
+  }
+
+  return {
+    ready: async () => void (await open()),
+    maintain,
+    async add(records): Promise<AddOutcome> {
+      if (records.length === 0) return { stored: 0, duplicates: 0, expired: 0, refused: 0, detail: "" };
+      const database = await open();
+      const { first, last } = keptDays(retention, "records", clock.now());
+      const { rows, expired, early } = sorted(records, first, last);
+      const inserted = await store(database, rows, false);
+      const duplicates = rows.length - inserted.stored - inserted.refused;
+      const detail = early > 0 ? "its time is days ahead of this clock" : inserted.detail;
+      return { stored: inserted.stored, duplicates, expired, refused: inserted.refused + early, detail };
+    },
+    async list(selection) {
+      const database = await open();
+      const { first } = keptDays(retention, "records", clock.now());
+      try {
+        return await selectPage(database, selection, startOfDay(first), PATIENCE_MS);
+      } catch (error) {
+        if (sqlState(error) === STATEMENT_TIMEOUT) return { kind: "too_slow" };
+        throw error;
+      }
+    },
+    get: async (tenant, id) => find(await open(), tenant, id),
+    async close() {
+      if (timer !== null) clearInterval(timer);
+      await opening?.catch(() => null);
+    },
+  };
+}
+
+/** Rows of the days that are kept, and how many records are older or newer. */
+function sorted(records: readonly EncodedRecord[], first: number, last: number): { rows: Row[]; expired: number; early: number } {
+  const rows: Row[] = [];
+  let [expired, early] = [0, 0];
+  for (const record of records) {
+    const day = dayOf(record.head.time);
+    if (day < first) expired += 1;
+    else if (day > last) early += 1;
+    else rows.push(rowOf(record));
+  }
+  return { rows, expired, early };
+}
+
+async function find(database: Kysely<unknown>, tenant: LogTenant, id: string): Promise<FoundLog | null> {
+  const [organisation, workspace] = [keyText(tenant.organisationId), keyText(tenant.workspaceId)];
+  const { rows } = await runSql<{ time: number; head: string; tail: string | null }>(
+    database,
+    `select time, head, tail from logs.records
+     where id = $1 and organisation_id = $2 and ($3 = '' or workspace_id = $3) order by time desc limit 1`,
+    [keyText(id), organisation, workspace],
+  );
+  const record = rows[0];
+  if (record === undefined) return null;
+  const { time, head } = record;
+  const tail = record.tail ?? (await bodyOf(database, organisation, keyText(id), time));
+  const start = head.slice(0, -1);
+  if (tail !== null) return { head, bytes: Buffer.from(start + tail) };
+  const bytes = Buffer.from(start);
+  return { head, bytes: withoutBodies(bytes, bytes.length) };
+}
+
+/** The request and the response of a record; null when they are not kept any more. */
+async function bodyOf(database: Kysely<unknown>, organisation: string, id: string, time: number): Promise<string | null> {
+  const text = "select tail from logs.bodies where id = $1 and time = $2 and organisation_id = $3";
+  const { rows } = await runSql<{ tail: string }>(database, text, [id, time, organisation]);
+  return rows[0]?.tail ?? null;
+}
