@@ -13,7 +13,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   "packages/checks": ["core"],
   "packages/storage": ["core"],
   "packages/sql": ["core"],
-  "packages/events": ["core", "contracts"],
+  "packages/events": ["core"],
   "packages/spool": ["core", "contracts", "events"],
   "packages/secrets": ["core", "contracts"],
   "packages/resolve": ["core", "contracts", "rpc"],

@@ -1,7 +1,11 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type AppendBatch, LoggingDefinition, type LoggingPort, type LogQuery } from "@unigate/contracts";
 import { backgroundCall } from "@unigate/core";
-import { createSink, encodeRecord, type LogDraft, newHead } from "@unigate/events";
+import { encodeRecord, type LogDraft, newHead } from "@unigate/events";
 import { createLoggingService, createLogStore } from "@unigate/logging";
+import { appendDelivery, createSpool } from "@unigate/spool";
 import { type Connection, runners } from "@unigate/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
@@ -52,17 +56,21 @@ describe.each(runners)("logging over $name", ({ connect }) => {
     ]);
   });
 
-  test("what a sink was offered can be queried, and found with its body", async () => {
-    const sink = createSink({ append: logging.append, spoolId: "edge" });
-    for (let index = 0; index < 500; index++) sink.offer(draft(String(index), 1_000 + index));
-    expect(await sink.flush(Date.now() + 10_000)).toBe(0);
+  test("what a spool was offered can be queried, and found with its body", async () => {
+    const dir = mkdtempSync(join(tmpdir(), "unigate-logging-"));
+    const delivery = appendDelivery(logging.append);
+    const spool = createSpool({ dir, deliver: delivery.deliver, log: { info() {}, warn() {} } });
+    for (let index = 0; index < 500; index++) spool.offer(draft(String(index), 1_000 + index));
+    expect(await spool.flush(Date.now() + 10_000)).toBe(0);
     const first = await list();
     expect(first.ids).toEqual(Array.from({ length: 20 }, (_, index) => String(499 - index)));
     expect((await list({ cursor: first.nextCursor })).ids[0]).toBe("479");
     const log = await logging.getLog({ tenant: TENANT, id: "7" }, backgroundCall());
     expect(JSON.parse(log.json.toString())).toMatchObject({ id: "7", provider: "openai", request: { body: { ask: "7" } }, response: null });
-    await sink.close();
-    expect(sink.stats()).toMatchObject({ stored: 500, dropped: 0 });
+    await spool.close();
+    await delivery.close();
+    rmSync(dir, { recursive: true, force: true });
+    expect(spool.stats()).toMatchObject({ stored: 500, dropped: 0 });
   });
 
   test("failures are values", async () => {

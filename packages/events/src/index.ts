@@ -3,4 +3,3 @@ export { cutMessage, cutMetadata, type DraftMessage, type LogDraft, newHead, usa
 export { type EncodedRecord, encodeRecord, withoutBodies } from "./encode.ts";
 export { type ReadRecord, type RefusalReason, readRecord } from "./read.ts";
 export { type LogHead, type LogMessage, type LogRecord, type LogUsage, logRecordSchema, SCHEMA_VERSION } from "./record.ts";
-export { createSink, type LogSink, type SinkDeps, type SinkLimits, type SinkStats } from "./sink.ts";

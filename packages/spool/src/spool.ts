@@ -1,6 +1,6 @@
 import { readdir, rm } from "node:fs/promises";
 import { CancelToken, type Clock, newId, systemClock } from "@unigate/core";
-import type { LogDraft, LogSink, SinkStats } from "@unigate/events";
+import type { LogDraft } from "@unigate/events";
 import { startAdoption } from "./adoption.ts";
 import { createBacklog } from "./backlog.ts";
 import { type Deliver, startDrain } from "./drain.ts";
@@ -16,9 +16,9 @@ import type { StartedRequest } from "./started.ts";
 
 /**
  * Where the edge leaves its log records: on disk within 10 ms, then delivered, at least once, in order. Nothing here
- * throws or makes a request wait. It can stand wherever a LogSink stands.
+ * throws or makes a request wait.
  */
-export interface Spool extends LogSink {
+export interface Spool {
   /** A request was admitted. Gives its number, for its records and its end. */
   started(request: StartedRequest): number;
   /**
@@ -35,8 +35,15 @@ export interface Spool extends LogSink {
   stats(): SpoolStats;
 }
 
-/** Plain numbers, cheap to read. `records` and `bytes` are what is not delivered: anywhere, and in memory. */
-export interface SpoolStats extends SinkStats {
+/** Plain numbers, cheap to read. */
+export interface SpoolStats {
+  /** What is not delivered, anywhere; and its bytes in memory. */
+  readonly records: number;
+  readonly bytes: number;
+  /** Delivered, lost for want of space, and deliveries that failed. */
+  readonly stored: number;
+  readonly dropped: number;
+  readonly breaks: number;
   /** Records that are not handed to the kernel yet, and roughly their bytes. */
   readonly waitingRecords: number;
   readonly waitingBytes: number;

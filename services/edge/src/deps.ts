@@ -1,8 +1,8 @@
 import type { CachePort, ConnectorPort, ControlPort, GuardrailPort, LoggingPort, PolicyPort, RouterPort } from "@unigate/contracts";
 import type { Clock } from "@unigate/core";
-import type { LogSink } from "@unigate/events";
 import type { Resolver } from "@unigate/resolve";
 import type { Health, Logger, Metrics } from "@unigate/runtime";
+import type { Spool } from "@unigate/spool";
 import type { Background } from "./background.ts";
 import type { EdgeMetrics } from "./edge-metrics.ts";
 import type { Settlements } from "./settlements.ts";
@@ -33,7 +33,7 @@ export interface EdgeParts {
   readonly guardrail: GuardrailPort;
   readonly logging: LoggingPort;
   readonly resolver: Resolver;
-  readonly sink: LogSink;
+  readonly spool: Spool;
   readonly limits: EdgeLimits;
   readonly clock: Clock;
   readonly log: Logger;

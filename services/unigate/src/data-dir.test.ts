@@ -14,7 +14,10 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The socket that a killed owner leaves behind. */
 async function leaveDeadSocket(path: string): Promise<void> {
-  const owner = spawn(process.execPath, ["-e", `process.getBuiltinModule("node:net").createServer().listen(${JSON.stringify(path)}, () => console.log("up"))`]);
+  const owner = spawn(process.execPath, [
+    "-e",
+    `process.getBuiltinModule("node:net").createServer().listen(${JSON.stringify(path)}, () => console.log("up"))`,
+  ]);
   await once(owner.stdout, "data");
   owner.kill("SIGKILL");
   await once(owner, "exit");

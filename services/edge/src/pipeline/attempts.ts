@@ -24,7 +24,7 @@ export async function attemptPlan(run: Run, plan: PlanNode): Promise<TargetOutco
     outcome = await attemptPlan(run, step);
     const isLast = index === steps.length - 1;
     if (isLast || kind?.$case !== "sequence" || !goesOn(run, outcome, kind.value.onStatuses, kind.value.anyNon2xx)) return outcome;
-    recordAttempt(run, outcome, {});
+    recordAttempt(run, outcome, {}, false);
   }
   if (outcome === null) throw new GatewayError("no_target");
   return outcome;

@@ -19,7 +19,7 @@ export interface RunEnding {
 
 /** Once, after the last byte: settlement, log record, metrics and the hooks that nobody waits for. */
 export function finishRun(run: Run, outcome: TargetOutcome, ending: RunEnding): void {
-  recordAttempt(run, outcome, ending);
+  recordAttempt(run, outcome, ending, true);
   if (hasRequestLimits(run)) settle(run, outcome);
   if (ending.cancelled || !succeeded(outcome.result.status)) return;
   const body = ending.body ?? ending.end?.assembled ?? null;

@@ -23,8 +23,27 @@ function usageOf(outcome: TargetOutcome, end: End | null | undefined): Usage | n
   return end?.usage ?? outcome.result.usage;
 }
 
-/** Hands one log record for a target tried to the sink. Never waits, never throws. */
-export function recordAttempt(run: Run, outcome: TargetOutcome, ending: Ending): void {
+/** An admitted request: should this process die, what is left of it becomes a record with the outcome "interrupted". */
+export function recordStart(run: Run): number {
+  const { request } = run;
+  const { tenant, key } = request.principal;
+  return run.deps.spool.started({
+    time: request.receivedAt,
+    traceId: request.trace.traceId,
+    spanId: request.trace.spanId,
+    parentSpanId: request.trace.parentSpanId,
+    requestId: request.requestId,
+    organisationId: tenant.organisationId,
+    workspaceId: tenant.workspaceId,
+    apiKeyId: key.id,
+    surface: request.surface,
+    method: request.method,
+    path: request.path,
+  });
+}
+
+/** Leaves one log record for a target tried; the request ends with its last one. Never waits, never throws. */
+export function recordAttempt(run: Run, outcome: TargetOutcome, ending: Ending, isLast: boolean): void {
   const { deps, request } = run;
   const { result, target, leaf, shaped } = outcome;
   const now = deps.clock.now();
@@ -60,11 +79,12 @@ export function recordAttempt(run: Run, outcome: TargetOutcome, ending: Ending):
   const answer =
     ending.body ??
     (ending.end === null || ending.end === undefined || ending.end.assembled.length === 0 ? result.body : ending.end.assembled);
-  deps.sink.offer({
+  const draft = {
     head,
     request: message(keepBodies ? shaped.body : null, shaped.json !== null),
     response: message(keepBodies ? answer : null, request.surface !== "proxy" && answer !== null && answer.length > 0),
-  });
+  };
+  deps.spool.offer(draft, run.spoolNumber, isLast);
 }
 
 /** A record for a request that was refused before any target was tried. */
@@ -83,7 +103,8 @@ export function recordRefusal(run: Run, error: GatewayError): void {
   };
   head.timings.total_ms = Math.max(0, run.deps.clock.now() - run.request.receivedAt);
   const keepBodies = run.request.headers["x-gateway-debug"] !== "false";
-  run.deps.sink.offer({ head, request: message(keepBodies ? run.request.body : null, run.request.json !== null), response: null });
+  const request = message(keepBodies ? run.request.body : null, run.request.json !== null);
+  run.deps.spool.offer({ head, request, response: null }, run.spoolNumber, true);
 }
 
 function headOf(run: Run, time: number): LogHead {

@@ -32,6 +32,8 @@ export interface Run {
   usage: Usage | null;
   /** What planning decided, for the log. */
   decision: JsonObject;
+  /** Its number in the spool, once it is admitted; 0 before. */
+  spoolNumber: number;
   /** Of the target that is being tried; each target begins anew. */
   hooks: HookState;
 }

@@ -3,7 +3,7 @@ import type { EdgeDeps } from "../deps.ts";
 import type { GatewayReply, GatewayRequest } from "../gateway-request.ts";
 import { mergeMetadata } from "../metadata.ts";
 import { attemptPlan } from "./attempts.ts";
-import { recordRefusal } from "./record.ts";
+import { recordRefusal, recordStart } from "./record.ts";
 import { replyOf } from "./reply.ts";
 import { newHookState, type Run } from "./run-state.ts";
 import { planRequest } from "./steps/plan.ts";
@@ -30,11 +30,13 @@ export async function runRequest(deps: EdgeDeps, request: GatewayRequest): Promi
       attempts: 0,
       usage: null,
       decision: {},
+      spoolNumber: 0,
       hooks: newHookState(),
     };
     refuseManyTargets(run);
     const plan = await planRequest(run);
     const reserved = await reserve(run);
+    run.spoolNumber = recordStart(run);
     const outcome = await attemptPlan(run, plan);
     return replyOf(run, outcome, reserved, bounded.done);
   } catch (error) {

@@ -1,3 +1,4 @@
+import { join, resolve } from "node:path";
 import {
   CacheDefinition,
   ConnectorDefinition,
@@ -7,9 +8,9 @@ import {
   PolicyDefinition,
   RouterDefinition,
 } from "@unigate/contracts";
-import { newId, systemClock } from "@unigate/core";
+import { systemClock } from "@unigate/core";
 import { startEdge } from "@unigate/edge";
-import { createSink } from "@unigate/events";
+import { appendDelivery, createSpool, type Spool, type SpoolStats } from "@unigate/spool";
 import type { Host, RunningService } from "../module.ts";
 import { startResolver } from "./resolver.ts";
 
@@ -21,7 +22,14 @@ export async function startEdgeService(host: Host): Promise<RunningService> {
   const logging = host.connect("logging", LoggingDefinition);
   const resolver = startResolver(host, control, "edge");
   const dropped = host.metrics.counter("unigate_log_records_dropped_total", "log records lost because too many were waiting");
-  const sink = createSink({ append: logging.append, spoolId: newId("edge-"), onDrop: (count) => dropped.inc(count) });
+  const delivery = appendDelivery(logging.append);
+  const spool = createSpool({
+    dir: join(resolve(settings.dataDir), "spool"),
+    deliver: delivery.deliver,
+    log: host.log,
+    onDrop: (count) => dropped.inc(count),
+  });
+  countSpool(host, spool);
   const edge = await startEdge(
     {
       control,
@@ -32,7 +40,7 @@ export async function startEdgeService(host: Host): Promise<RunningService> {
       policy: host.connect("policy", PolicyDefinition),
       guardrail: host.connect("guardrail", GuardrailDefinition),
       resolver,
-      sink,
+      spool,
       limits: {
         bodyLimit: settings.bodyLimit,
         uploadLimit: settings.uploadLimit,
@@ -59,11 +67,24 @@ export async function startEdgeService(host: Host): Promise<RunningService> {
     hurry: edge.hurry,
     async drain(ms) {
       await edge.drain(ms);
-      await sink.flush(Date.now() + FLUSH_MS);
+      await spool.flush(Date.now() + FLUSH_MS);
     },
     async stop() {
       await resolver.stop();
-      await sink.close();
+      await spool.close();
+      await delivery.close();
     },
   };
+}
+
+/** What stands in the spool, read when the metrics are asked for. */
+function countSpool(host: Host, spool: Spool): void {
+  const gauge = (name: string, help: string, field: keyof SpoolStats): void =>
+    host.metrics.gauge(`unigate_spool_${name}`, help, () => spool.stats()[field]);
+  gauge("records", "log records that are not delivered", "records");
+  gauge("memory_bytes", "bytes of them that are in memory", "bytes");
+  gauge("disk_bytes", "bytes of the spool on disk", "diskBytes");
+  gauge("oldest_milliseconds", "age of the oldest record that is not delivered", "oldestMs");
+  gauge("failing", "1 while the spool's disk cannot be written", "failing");
+  gauge("open_requests", "admitted requests that have not ended", "openRequests");
 }
