@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { chmodSync, linkSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { chmodSync, linkSync, mkdirSync, readdirSync, unlinkSync } from "node:fs";
 import { connect, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -43,10 +43,10 @@ export async function ownDataDir(folder: string): Promise<{ release(): Promise<v
     const numbers = numbersIn(run);
     if (numbers.at(-1) !== own) {
       // This number was free only because a later owner had removed it.
-      rmSync(join(run, socketName(own)), { force: true });
+      removeSocket(join(run, socketName(own)));
       continue;
     }
-    for (const number of numbers) if (number < own) rmSync(join(run, socketName(number)), { force: true });
+    for (const number of numbers) if (number < own) removeSocket(join(run, socketName(number)));
     return { release };
   }
 }
@@ -71,6 +71,18 @@ function linked(from: string, to: string): boolean {
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
     throw error;
+  }
+}
+
+/**
+ * Not by rmSync: it asks what the path is, and Node 20 takes the answer "socket" for that of the next path whose links
+ * it resolves, so that imports after it do not find their packages.
+ */
+function removeSocket(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
   }
 }
 
