@@ -268,6 +268,17 @@ describe.each(gatewayModes)("guardrails, %s", (mode) => {
     });
   });
 
+  test("a stored answer is checked like a new one: it may have been stored for a request without these hooks", async () => {
+    const cache = { cache: { mode: "simple" } };
+    stage.upstream.script(chatReply(`it is ${SECRET_WORD}`));
+    expect((await ask(cache, asked("stored"))).status).toBe(200);
+    for (const over of [{}, { stream: true }]) {
+      const answer = await ask({ ...cache, after_request_hooks: [hook({ deny: true })] }, { ...asked("stored"), ...over });
+      expect([answer.status, answer.headers["x-gateway-cache-status"]]).toEqual([446, "HIT"]);
+      expect(answer.text).not.toContain("it is");
+    }
+  });
+
   describe("other ways to write them", () => {
     test.each([
       ["checks as properties", { input_guardrails: [{ "default.contains": { operator: "none", words: [SECRET_WORD] }, deny: true }] }],

@@ -15,6 +15,10 @@ export interface CheckInput {
   readonly status: number | null;
   readonly metadata: Readonly<Record<string, string>>;
   readonly model: string;
+  /** Identifier of the provider that the request goes to: "openai". */
+  readonly provider: string;
+  /** Client headers by lower-case name: only those that a check of the same call names in `forwardHeaders`. */
+  readonly headers: Readonly<Record<string, string>>;
   /** The endpoint's shape: "chat", "completions", "embeddings", "messages", "responses". */
   readonly surface: string;
   /** Whether the client asked for a stream. */

@@ -8,6 +8,8 @@ import { createHttpServer, type Inflight } from "./server.ts";
 import { createSettlements } from "./settlements.ts";
 
 const IDLE_MS = 50;
+/** What runs beside requests may take this much longer than the last of them, ms. */
+const BACKGROUND_MS = 5_000;
 
 /** A running edge. */
 export interface Edge {
@@ -58,7 +60,7 @@ export async function startEdge(parts: EdgeParts, host: string, port: number, ve
       clearInterval(idle);
       clearTimeout(patience);
       clearTimeout(force);
-      await background.idle();
+      await background.finish(BACKGROUND_MS);
       await settlements.flush();
     },
   };

@@ -5,7 +5,7 @@ import { RpcError } from "@unigate/rpc";
 import { replyText, requestText } from "./text.ts";
 
 /** What the checks of a call see. A body that is no JSON object is checked as it stands: nothing passes unseen. */
-export function readInput({ phase, body, replyBody, status, facts }: CheckRequest): CheckInput {
+export function readInput({ phase, body, replyBody, status, facts, headers, provider }: CheckRequest): CheckInput {
   if (phase !== "before" && phase !== "after") {
     throw new RpcError("INVALID_ARGUMENT", `The phase is before or after, not "${phase}".`);
   }
@@ -22,6 +22,8 @@ export function readInput({ phase, body, replyBody, status, facts }: CheckReques
     status: phase === "after" ? status : null,
     metadata: facts?.metadata ?? {},
     model: facts?.model ?? "",
+    provider,
+    headers: Object.fromEntries(headers.map(({ name, value }) => [name, value])),
     surface,
     stream: facts?.stream ?? false,
     rewritten: false,

@@ -14,6 +14,8 @@ const INPUT: CheckInput = {
   status: null,
   metadata: {},
   model: "",
+  provider: "openai",
+  headers: {},
   surface: "chat",
   stream: false,
   rewritten: false,

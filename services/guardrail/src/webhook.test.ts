@@ -95,6 +95,11 @@ async function ask(
     replyBody: phase === "after" ? Buffer.from(JSON.stringify(REPLY)) : Buffer.alloc(0),
     status: phase === "after" ? 200 : 0,
     facts: { surface: "chat", metadata: { team: "web" } },
+    provider: "anthropic",
+    headers: [
+      { name: "x-team", value: "web" },
+      { name: "x-other", value: "of another check" },
+    ],
   });
   const call = backgroundCall(Date.now() + 30_000);
   const reply = await service.check(message, cancel === undefined ? call : { ...call, cancel });
@@ -129,6 +134,22 @@ describe("a webhook over HTTP", () => {
       "content-type",
       "host",
     ]);
+  });
+
+  test("is told the provider, and the client headers that it names", async () => {
+    handler = says({ verdict: true });
+    await ask([hook("/", { forwardHeaders: ["X-Team", "x-absent"] })]);
+    expect(received[0]?.body["provider"]).toBe("anthropic");
+    expect(received[0]?.headers).toMatchObject({ "x-team": "web", "content-type": "application/json" });
+    expect(Object.keys(received[0]?.headers ?? {})).not.toContain("x-other");
+  });
+
+  test("that names a credential is never sent", async () => {
+    const { results } = await ask([hook("/", { forwardHeaders: ["authorization"] })]);
+    expect(results[0]?.checks[0]).toMatchObject({
+      error: { name: "CheckParameterError", message: expect.stringContaining("forwardHeaders[0]: expected") as unknown },
+    });
+    expect(received).toEqual([]);
   });
 
   test("is posted the answer after a request", async () => {

@@ -16,6 +16,8 @@ function input(text: string): CheckInput {
     status: null,
     metadata: {},
     model: "",
+    provider: "openai",
+    headers: {},
     surface: "chat",
     stream: false,
     rewritten: false,

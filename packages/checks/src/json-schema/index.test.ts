@@ -16,6 +16,8 @@ function input(text: string): CheckInput {
     status: 200,
     metadata: {},
     model: "",
+    provider: "openai",
+    headers: {},
     surface: "chat",
     stream: false,
     rewritten: false,

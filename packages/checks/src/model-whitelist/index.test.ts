@@ -17,6 +17,8 @@ function input(request: CheckInput["request"], model = ""): CheckInput {
     model,
     surface: "chat",
     stream: false,
+    provider: "openai",
+    headers: {},
     rewritten: false,
   };
 }

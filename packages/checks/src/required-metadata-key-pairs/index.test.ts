@@ -16,6 +16,8 @@ function input(metadata: CheckInput["metadata"]): CheckInput {
     status: null,
     metadata,
     model: "",
+    provider: "openai",
+    headers: {},
     surface: "chat",
     stream: false,
     rewritten: false,

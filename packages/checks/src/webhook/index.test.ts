@@ -22,6 +22,8 @@ const BEFORE: CheckInput = {
   status: null,
   metadata: { team: "web" },
   model: "m",
+  provider: "openai",
+  headers: {},
   surface: "chat",
   stream: true,
   rewritten: false,
@@ -67,7 +69,7 @@ describe("what a webhook is sent", () => {
     expect(JSON.parse(request.body.toString())).toEqual({
       request: { json: BEFORE.request, text: "hello", isStreamingRequest: true, isTransformed: false },
       response: { json: {}, text: "", statusCode: null, isTransformed: false },
-      provider: "",
+      provider: "openai",
       requestType: "chatComplete",
       metadata: { team: "web" },
       eventType: "beforeRequestHook",
@@ -104,6 +106,24 @@ describe("what a webhook is sent", () => {
       accept: "application/json",
       "x-token": "s3cret",
     });
+  });
+});
+
+describe("client headers that a webhook may see", () => {
+  const headers = { "x-team": "web", "x-token-count": "5", accept: "text/html" };
+
+  test("are those it names, and its own hold over them", async () => {
+    const forwardHeaders = ["X-Team", "accept", "x-absent"];
+    expect((await sent({ ...BEFORE, headers }, { forwardHeaders })).headers).toEqual({
+      "x-team": "web",
+      "content-type": "application/json",
+      accept: "application/json",
+    });
+    expect((await sent({ ...BEFORE, headers }, { forwardHeaders, headers: { "x-team": "mine" } })).headers["x-team"]).toBe("mine");
+  });
+
+  test("are none when it names none", async () => {
+    expect(Object.keys((await sent({ ...BEFORE, headers })).headers)).toEqual(["content-type", "accept"]);
   });
 });
 
@@ -206,6 +226,7 @@ describe("parameters that cannot be used are refused by name", () => {
     [{ headers: { "transfer-encoding": "chunked" } }, "headers.transfer-encoding"],
     [{ headers: Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`h${index}`, "v"])) }, "headers"],
     [{ headers: new Secret("nonsense") }, "headers"],
+    [{ forwardHeaders: ["authorization"] }, "forwardHeaders[0]"],
   ])("%j", (over, parameter) => {
     const prepare = () => webhook.prepare({ webhookURL: URL_TEXT, ...over });
     expect(prepare).toThrow(CheckParameterError);

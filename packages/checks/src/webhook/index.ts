@@ -1,5 +1,6 @@
 import { bufferOfJson, type JsonObject, type Secret } from "@unigate/core";
 import { type Check, CheckParameterError, type PostFailure } from "../define.ts";
+import { forwarded, readForwardHeaders } from "../forward-headers.ts";
 import { readAnswer } from "./answer.ts";
 import { callBody } from "./call-body.ts";
 import { readHeaders } from "./headers.ts";
@@ -22,10 +23,12 @@ const webhook: Check = {
     const url = readUrl(parameters["webhookURL"]);
     const timeoutMs = readTimeout(parameters["timeout"]);
     const secrets = readHeaders(parameters["headers"]);
+    const names = readForwardHeaders(parameters["forwardHeaders"]);
     return async (input, outside) => {
       const body = bufferOfJson(callBody(input));
       const maxAnswerBytes = body.length + ANSWER_ROOM;
-      const headers = revealed(secrets);
+      // What the hook says of its own call holds over what the client sent.
+      const headers = { ...forwarded(names, input.headers), ...revealed(secrets) };
       const reply = await outside.post({ url, headers, body, timeoutMs, maxAnswerBytes }, outside.call);
       if (reply.kind === "failed") throw new Error(failureText(reply, timeoutMs));
       if (reply.status < 200 || reply.status > 299) throw new Error(`the webhook answered with status ${reply.status}; expected 200`);

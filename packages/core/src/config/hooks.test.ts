@@ -4,23 +4,23 @@ import { guardrailRule, hookRule, namesChecks } from "./hooks.ts";
 import type { HookRule } from "./types.ts";
 
 /** A rule with its JSON read, as the guardrail service does. */
-function read({ id, async, inlineJson }: HookRule): { id: string; async: boolean; json: unknown } {
-  return { id, async, json: inlineJson === null ? null : JSON.parse(inlineJson.toString()) };
+function read({ id, inlineJson }: HookRule): { id: string; json: unknown } {
+  return { id, json: inlineJson === null ? null : JSON.parse(inlineJson.toString()) };
 }
 
 describe("hooks (behaviour 7.1)", () => {
   test("only an id is a saved guardrail", () => {
-    expect(read(hookRule({ id: "pg-a" }))).toEqual({ id: "pg-a", async: false, json: null });
+    expect(read(hookRule({ id: "pg-a" }))).toEqual({ id: "pg-a", json: null });
   });
 
   test("an id with actions overrides the saved ones", () => {
     const hook = { id: "pg-a", deny: true, async: true };
-    expect(read(hookRule(hook))).toEqual({ id: "pg-a", async: true, json: hook });
+    expect(read(hookRule(hook))).toEqual({ id: "pg-a", json: hook });
   });
 
   test("checks travel as they are", () => {
     const hook = { id: "h", type: "mutator", sequential: true, checks: [{ id: "default.regexReplace", parameters: { rule: "x" } }] };
-    expect(read(hookRule(hook))).toEqual({ id: "h", async: false, json: hook });
+    expect(read(hookRule(hook))).toEqual({ id: "h", json: hook });
   });
 
   test.each([
@@ -35,16 +35,11 @@ describe("hooks (behaviour 7.1)", () => {
     expect(read(hookRule({ id: "h", checks: [], ...actions })).json).toMatchObject(deny === undefined ? {} : { deny });
     expect(Object.hasOwn(read(hookRule({ id: "h", checks: [], ...actions })).json as object, "deny")).toBe(deny !== undefined);
   });
-
-  test("absent async is sync", () => {
-    expect(hookRule({ id: "h", async: "true" }).async).toBe(false);
-    expect(hookRule({ id: "h" }).async).toBe(false);
-  });
 });
 
 describe("guardrails (behaviour 7.1)", () => {
   test("a text is a saved guardrail", () => {
-    expect(read(guardrailRule("pg-a", "input"))).toEqual({ id: "pg-a", async: false, json: null });
+    expect(read(guardrailRule("pg-a", "input"))).toEqual({ id: "pg-a", json: null });
   });
 
   test("every further property is a check; without a dot it is a default one", () => {
@@ -57,7 +52,6 @@ describe("guardrails (behaviour 7.1)", () => {
     };
     expect(read(guardrailRule(item, "input"))).toEqual({
       id: "words",
-      async: false,
       json: {
         type: "guardrail",
         id: "words",
@@ -88,7 +82,7 @@ describe("guardrails (behaviour 7.1)", () => {
       guardrail_version_id: "v1",
       checks: [{ id: "a" }],
     };
-    expect(read(guardrailRule(item, "input"))).toEqual({ id: "g", async: true, json: item });
+    expect(read(guardrailRule(item, "input"))).toEqual({ id: "g", json: item });
   });
 
   test("an id is made of the content and the phase", () => {

@@ -18,12 +18,12 @@ export function namesChecks(item: JsonObject): boolean {
 export function hookRule(hook: JsonObject): HookRule {
   const id = String(hook["id"]);
   const onlyId = Object.keys(hook).every((key) => key === "id");
-  return { id, async: hook["async"] === true, inlineJson: onlyId ? null : bufferOfJson(withActionDeny(hook)) };
+  return { id, inlineJson: onlyId ? null : bufferOfJson(withActionDeny(hook)) };
 }
 
 /** An item of `input_guardrails` or `output_guardrails`: a saved id, or checks as properties. */
 export function guardrailRule(item: unknown, phase: "input" | "output"): HookRule {
-  if (!isObject(item)) return { id: String(item), async: false, inlineJson: null };
+  if (!isObject(item)) return { id: String(item), inlineJson: null };
   const checks: JsonObject[] = [];
   const hook: JsonObject = { type: "guardrail" };
   for (const [key, value] of Object.entries(item)) {

@@ -19,11 +19,9 @@ export interface CacheRule {
   readonly maxAge: number;
 }
 
-/** One hook as the pipeline runs it; its JSON is what the guardrail service reads. */
+/** One hook as the config writes it; its JSON is what the guardrail service reads. A saved one may say more. */
 export interface HookRule {
   readonly id: string;
-  /** Runs after the answer and changes nothing. */
-  readonly async: boolean;
   /** The normalised hook of behaviour 7.1 as JSON; null when it is only the id of a saved one. */
   readonly inlineJson: Buffer | null;
 }

@@ -7,8 +7,9 @@ import { callConnector, cancelError } from "./steps/call.ts";
 import { runHooks } from "./steps/check-hooks.ts";
 import { decideRetry } from "./steps/decide.ts";
 import { type CacheView, lookUp } from "./steps/look-up.ts";
+import { resolveHooks } from "./steps/resolve-hooks.ts";
 import { type ResolvedTarget, resolveTarget } from "./steps/resolve-target.ts";
-import { type ShapedBody, shapeBody } from "./steps/shape-body.ts";
+import { rewriteBody, type ShapedBody, shapeBody } from "./steps/shape-body.ts";
 import type { RetryRecord, TargetOutcome } from "./target-outcome.ts";
 
 /**
@@ -24,7 +25,7 @@ export async function attemptPlan(run: Run, plan: PlanNode): Promise<TargetOutco
     outcome = await attemptPlan(run, step);
     const isLast = index === steps.length - 1;
     if (isLast || kind?.$case !== "sequence" || !goesOn(run, outcome, kind.value.onStatuses, kind.value.anyNon2xx)) return outcome;
-    recordAttempt(run, outcome, {}, false);
+    recordAttempt(run, outcome);
   }
   if (outcome === null) throw new GatewayError("no_target");
   return outcome;
@@ -62,12 +63,17 @@ async function attemptTarget(run: Run, planned: PlanLeaf): Promise<TargetOutcome
   try {
     target = await resolveTarget(run, leaf, modelNamed(run));
     refuseModel(run, shaped.model);
-    const before = await runHooks(run, "before", leaf.beforeHooks, shaped, null);
+    run.hooks.resolved = await resolveHooks(run, leaf);
+    const before = await runHooks(run, { phase: "before", provider: target.provider.id, shaped, reply: null });
     if (before.verdict === "deny")
       return ended(failedAttempt(new GatewayError("hooks_failed", "The guardrail checks on the request failed.")));
-    if (before.rewritten !== null) shaped = { ...shaped, body: before.rewritten };
+    if (before.rewritten !== null) {
+      shaped = rewriteBody(shaped, before.rewritten);
+      refuseModel(run, shaped.model);
+    }
     cache = await lookUp(run, leaf.cache, target, shaped);
-    if (cache.hit !== null) return ended(hitResult(cache.hit.body, cache.hit.headers));
+    // Stored by whoever asked first, perhaps without these checks.
+    if (cache.hit !== null) return ended(await checkOutput(run, target, shaped, hitResult(cache.hit.body, cache.hit.headers)));
   } catch (error) {
     if (run.call.cancel.cancelled) return ended(failedAttempt(cancelError(run.call), true));
     if (!(error instanceof GatewayError)) throw error;
@@ -119,7 +125,7 @@ async function callWithRetries(
   const retries: RetryRecord[] = [];
   let waitedMs = 0;
   for (;;) {
-    const result = await checkedCall(run, leaf, target, shaped);
+    const result = await checkOutput(run, target, shaped, await callConnector(run, leaf, target, shaped));
     if (call.cancel.cancelled) return { result, retries, retryCount: retries.length };
     const decision = decideRetry(rule, result, retries.length, waitedMs);
     if (decision.kind === "done") return { result, retries, retryCount: retries.length };
@@ -131,12 +137,17 @@ async function callWithRetries(
   }
 }
 
-/** A call and, for an answer that is there whole, its output hooks. Streams are checked where they are written. */
-async function checkedCall(run: Run, leaf: CompiledLeaf, target: ResolvedTarget, shaped: ShapedBody): Promise<AttemptResult> {
-  const result = await callConnector(run, leaf, target, shaped);
-  if (leaf.afterHooks.length === 0 || result.body === null || result.status !== 200 || run.request.surface === "proxy") return result;
+/** The output hooks of an answer that is there whole. Streams are checked where they are written. */
+async function checkOutput(run: Run, target: ResolvedTarget, shaped: ShapedBody, result: AttemptResult): Promise<AttemptResult> {
+  if (run.hooks.resolved.after.length === 0 || result.body === null || result.status !== 200 || run.request.surface === "proxy")
+    return result;
   run.hooks.after.length = 0;
-  const after = await runHooks(run, "after", leaf.afterHooks, shaped, { status: result.status, body: result.body });
+  const after = await runHooks(run, {
+    phase: "after",
+    provider: target.provider.id,
+    shaped,
+    reply: { status: result.status, body: result.body },
+  });
   if (after.verdict === "deny") {
     return {
       ...failedAttempt(new GatewayError("hooks_failed", "The guardrail checks on the answer failed.")),

@@ -1,8 +1,8 @@
 import type { End, Failure } from "@unigate/contracts";
+import { hasAsyncHooks, recordWithAsyncHooks } from "./async-hooks.ts";
 import { succeeded } from "./attempt-result.ts";
-import { recordAttempt } from "./record.ts";
+import { draftAttempt } from "./record.ts";
 import type { Run } from "./run-state.ts";
-import { runAsyncHooks } from "./steps/check-hooks.ts";
 import { hasRequestLimits } from "./steps/reserve.ts";
 import { settle } from "./steps/settle.ts";
 import type { TargetOutcome } from "./target-outcome.ts";
@@ -19,18 +19,18 @@ export interface RunEnding {
 
 /** Once, after the last byte: settlement, log record, metrics and the hooks that nobody waits for. */
 export function finishRun(run: Run, outcome: TargetOutcome, ending: RunEnding): void {
-  recordAttempt(run, outcome, ending, true);
+  const draft = draftAttempt(run, outcome, ending);
   if (hasRequestLimits(run)) settle(run, outcome);
-  if (ending.cancelled || !succeeded(outcome.result.status)) return;
-  const body = ending.body ?? ending.end?.assembled ?? null;
-  const { beforeHooks, afterHooks } = outcome.leaf;
-  if (!beforeHooks.some(isAsync) && !afterHooks.some(isAsync)) return;
-  run.deps.background.run(async () => {
-    await runAsyncHooks(run, "before", beforeHooks, outcome.shaped, null);
-    if (body !== null) await runAsyncHooks(run, "after", afterHooks, outcome.shaped, { status: outcome.result.status, body });
-  });
+  if (ending.cancelled || !succeeded(outcome.result.status) || !hasAsyncHooks(run)) {
+    run.deps.spool.offer(draft, run.spoolNumber, true);
+    return;
+  }
+  recordWithAsyncHooks(run, outcome, draft, checkedAnswer(run, ending));
 }
 
-function isAsync(hook: { readonly async: boolean }): boolean {
-  return hook.async;
+/** What output hooks see of an answer; null when it is proxied, broken off or empty. */
+function checkedAnswer(run: Run, ending: RunEnding): Buffer | null {
+  if (run.request.surface === "proxy" || (ending.failure ?? null) !== null) return null;
+  const body = ending.body ?? ending.end?.assembled ?? null;
+  return body === null || body.length === 0 ? null : body;
 }

@@ -1,34 +1,8 @@
 import type { Header } from "@unigate/contracts";
+import { mayReachProvider } from "@unigate/core";
 import type { ClientHeaders } from "../client-headers.ts";
 
-/** Never forwarded, whatever a list names: credentials of the gateway, cookies, hop-by-hop (DESIGN 8.4). */
-const NEVER = new Set([
-  "authorization",
-  "x-api-key",
-  "api-key",
-  "x-goog-api-key",
-  "cookie",
-  "host",
-  "connection",
-  "keep-alive",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-  "expect",
-  "content-length",
-  "content-encoding",
-  "accept-encoding",
-]);
-
 const NONE: Header[] = [];
-
-/** Whether a client header may ever reach a provider. */
-function mayForward(name: string): boolean {
-  return !NEVER.has(name) && !name.startsWith("x-gateway-");
-}
 
 /** The headers that `forward_headers` (or the header of that name, which wins) lets through. */
 export function forwardedHeaders(headers: ClientHeaders, fromConfig: readonly string[]): Header[] {
@@ -38,7 +12,7 @@ export function forwardedHeaders(headers: ClientHeaders, fromConfig: readonly st
   const forwarded: Header[] = [];
   for (const name of names) {
     const value = headers[name];
-    if (value !== undefined && mayForward(name)) forwarded.push({ name, value });
+    if (value !== undefined && mayReachProvider(name)) forwarded.push({ name, value });
   }
   return forwarded;
 }
@@ -47,7 +21,19 @@ export function forwardedHeaders(headers: ClientHeaders, fromConfig: readonly st
 export function proxiedHeaders(headers: ClientHeaders): Header[] {
   const passed: Header[] = [];
   for (const name in headers) {
-    if (name === "accept-encoding" || name === "content-encoding" || mayForward(name)) passed.push({ name, value: headers[name] ?? "" });
+    if (name === "accept-encoding" || name === "content-encoding" || mayReachProvider(name))
+      passed.push({ name, value: headers[name] ?? "" });
   }
   return passed;
+}
+
+/** The client headers that checks name, as far as they may have them (behaviour 7.2). A request always stands in a trace. */
+export function headersForChecks(headers: ClientHeaders, names: readonly string[], traceparent: string): Header[] {
+  if (names.length === 0) return NONE;
+  const forwarded: Header[] = [];
+  for (const name of new Set(names)) {
+    const value = headers[name] ?? (name === "traceparent" ? traceparent : undefined);
+    if (value !== undefined) forwarded.push({ name, value });
+  }
+  return forwarded;
 }

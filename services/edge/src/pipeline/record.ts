@@ -1,6 +1,6 @@
 import type { End, Failure, Usage } from "@unigate/contracts";
 import { type GatewayError, newUuid, sumUsage } from "@unigate/core";
-import { cutMessage, cutMetadata, type DraftMessage, type LogHead, newHead, usageOfRecord } from "@unigate/events";
+import { cutMessage, cutMetadata, type DraftMessage, type LogDraft, type LogHead, newHead, usageOfRecord } from "@unigate/events";
 import { succeeded } from "./attempt-result.ts";
 import { answeredStatus, type Run } from "./run-state.ts";
 import type { TargetOutcome } from "./target-outcome.ts";
@@ -42,8 +42,13 @@ export function recordStart(run: Run): number {
   });
 }
 
-/** Leaves one log record for a target tried; the request ends with its last one. Never waits, never throws. */
-export function recordAttempt(run: Run, outcome: TargetOutcome, ending: Ending, isLast: boolean): void {
+/** Leaves the log record of a target tried that is not the last. Never waits, never throws. */
+export function recordAttempt(run: Run, outcome: TargetOutcome): void {
+  run.deps.spool.offer(draftAttempt(run, outcome, {}), run.spoolNumber, false);
+}
+
+/** The log record of a target tried. Counts what it used into the run. */
+export function draftAttempt(run: Run, outcome: TargetOutcome, ending: Ending): LogDraft {
   const { deps, request } = run;
   const { result, target, leaf, shaped } = outcome;
   const now = deps.clock.now();
@@ -79,12 +84,11 @@ export function recordAttempt(run: Run, outcome: TargetOutcome, ending: Ending, 
   const answer =
     ending.body ??
     (ending.end === null || ending.end === undefined || ending.end.assembled.length === 0 ? result.body : ending.end.assembled);
-  const draft = {
+  return {
     head,
     request: message(keepBodies ? shaped.body : null, shaped.json !== null),
     response: message(keepBodies ? answer : null, request.surface !== "proxy" && answer !== null && answer.length > 0),
   };
-  deps.spool.offer(draft, run.spoolNumber, isLast);
 }
 
 /** A record for a request that was refused before any target was tried. */

@@ -20,7 +20,7 @@ export function replyOf(run: Run, outcome: TargetOutcome, reserved: Reserved, do
     if (run.request.surface !== "proxy") headers.push(...SSE_TYPE);
     return { kind: "stream", status: answeredStatus(run, result.status), headers, chunks: streamReply(run, outcome, result.stream, done) };
   }
-  if (outcome.cache.hit !== null && outcome.shaped.stream) return replayedStream(run, outcome, headers, done);
+  if (outcome.cache.hit !== null && result.failure === null && outcome.shaped.stream) return replayedStream(run, outcome, headers, done);
   if (run.request.surface !== "proxy" || result.body === null || result.failure !== null) headers.push(...JSON_TYPE);
   const body = withHookResults(run, bodyOf(outcome));
   if (result.status === 200 && result.body !== null && run.hooks.before.length + run.hooks.after.length === 0) {

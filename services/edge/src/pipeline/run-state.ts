@@ -1,6 +1,7 @@
 import type { Call, CompiledConfig, JsonObject, Usage } from "@unigate/core";
 import type { EdgeDeps } from "../deps.ts";
 import type { GatewayRequest } from "../gateway-request.ts";
+import { type LeafHooks, NO_HOOKS } from "./steps/resolve-hooks.ts";
 
 /** A config ready to run one request. */
 export interface RequestConfig {
@@ -40,6 +41,8 @@ export interface Run {
 
 /** What hooks said of one target, and how long was spent beside the upstream, ms; null = not asked. */
 export interface HookState {
+  /** The target's hooks, saved ones with what is saved of them. */
+  resolved: LeafHooks;
   readonly before: unknown[];
   readonly after: unknown[];
   /** 246 once a hook failed softly, else 0. */
@@ -49,7 +52,7 @@ export interface HookState {
 }
 
 export function newHookState(): HookState {
-  return { before: [], after: [], softStatus: 0, guardrailMs: null, cacheMs: null };
+  return { resolved: NO_HOOKS, before: [], after: [], softStatus: 0, guardrailMs: null, cacheMs: null };
 }
 
 /** The status that the client gets: a success is 246 when a hook failed softly (behaviour 7.2). */

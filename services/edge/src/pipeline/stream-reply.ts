@@ -5,7 +5,7 @@ import type { OpenStream } from "./attempt-result.ts";
 import { finishRun } from "./finish.ts";
 import type { Run } from "./run-state.ts";
 import { cancelError } from "./steps/call.ts";
-import { mayDeny, runHooks } from "./steps/check-hooks.ts";
+import { isSync, runHooks } from "./steps/check-hooks.ts";
 import { storeAnswer } from "./steps/look-up.ts";
 import type { TargetOutcome } from "./target-outcome.ts";
 
@@ -17,9 +17,9 @@ const MAX_HELD_BYTES = 64 * 1024;
  * reader that stops early cancels the upstream. Settles and logs once, at the end, however it comes.
  */
 export async function* streamReply(run: Run, outcome: TargetOutcome, stream: OpenStream, done: () => void): AsyncGenerator<Uint8Array> {
-  const { afterHooks } = outcome.leaf;
+  const hooks = run.hooks.resolved.after;
   const proxied = run.request.surface === "proxy";
-  const held: Buffer[] | null = !proxied && afterHooks.some(mayDeny) ? [] : null;
+  const held: Buffer[] | null = !proxied && hooks.some((hook) => hook.mayDeny) ? [] : null;
   let heldBytes = 0;
   let end: End | null = null;
   let failure: Failure | null = null;
@@ -50,7 +50,7 @@ export async function* streamReply(run: Run, outcome: TargetOutcome, stream: Ope
       const screened = await screen(run, outcome, end);
       if (screened.failure !== null) failure = screened.failure;
       else yield* screened.rewritten ?? held;
-    } else if (failure === null && end !== null && !proxied && afterHooks.some(isSync)) {
+    } else if (failure === null && end !== null && !proxied && hooks.some(isSync)) {
       await screen(run, outcome, end);
       if (isLoose(outcome)) yield hookResultsEvent(run);
     }
@@ -85,7 +85,12 @@ export async function* streamReply(run: Run, outcome: TargetOutcome, stream: Ope
 async function screen(run: Run, outcome: TargetOutcome, end: End | null): Promise<{ failure: Failure | null; rewritten: Buffer[] | null }> {
   if (end === null || end.assembled.length === 0) return { failure: deniedFailure("The answer could not be checked."), rewritten: null };
   const { softStatus } = run.hooks;
-  const checked = await runHooks(run, "after", outcome.leaf.afterHooks, outcome.shaped, { status: 200, body: end.assembled });
+  const checked = await runHooks(run, {
+    phase: "after",
+    provider: outcome.target?.provider.id ?? "",
+    shaped: outcome.shaped,
+    reply: { status: 200, body: end.assembled },
+  });
   run.hooks.softStatus = softStatus;
   if (checked.verdict === "deny") return { failure: deniedFailure("The guardrail checks on the answer failed."), rewritten: null };
   return { failure: null, rewritten: checked.rewritten === null ? null : [asStream(outcome, checked.rewritten)] };
@@ -94,10 +99,6 @@ async function screen(run: Run, outcome: TargetOutcome, end: End | null): Promis
 /** What is not strictly in the shape of the OpenAI API (`x-gateway-strict-openai-compliance: false`). */
 function isLoose(outcome: TargetOutcome): boolean {
   return outcome.target?.target.strict === false;
-}
-
-function isSync(hook: { readonly async: boolean }): boolean {
-  return !hook.async;
 }
 
 function storeStream(run: Run, outcome: TargetOutcome, end: End): void {

@@ -1,4 +1,4 @@
-import { bufferOfJson, type CompiledLeaf, dropParams, type JsonObject } from "@unigate/core";
+import { bufferOfJson, type CompiledLeaf, dropParams, isObject, type JsonObject, jsonOf } from "@unigate/core";
 import type { GatewayRequest } from "../../gateway-request.ts";
 import { slugOfModel } from "./resolve-target.ts";
 
@@ -40,4 +40,17 @@ export function shapeBody(request: GatewayRequest, leaf: CompiledLeaf): ShapedBo
     model,
     stream: shaped["stream"] === true,
   };
+}
+
+/**
+ * What a check has made of the body: all that is read of it is read of the new one (behaviour 7.2). Whether the answer
+ * is a stream stays the client's to say.
+ */
+export function rewriteBody(shaped: ShapedBody, body: Buffer): ShapedBody {
+  const json = jsonOf(body);
+  if (!isObject(json)) throw new Error("a check has rewritten the body to something that is no JSON object");
+  const model = typeof json["model"] === "string" ? json["model"] : "";
+  if ((json["stream"] === true) === shaped.stream) return { body, json, model, stream: shaped.stream };
+  const restored = { ...json, stream: shaped.stream };
+  return { body: bufferOfJson(restored), json: restored, model, stream: shaped.stream };
 }

@@ -31,8 +31,13 @@ export interface CheckRequest {
   replyBody: Buffer;
   /** HTTP status of the answer. */
   status: number;
-  facts: Facts | undefined;
+  facts:
+    | Facts
+    | undefined;
+  /** Client headers that checks of these hooks name in `forwardHeaders`; no credential, cookie or hop-by-hop header. */
   headers: Header[];
+  /** Identifier of the provider that the request goes to ("openai"). */
+  provider: string;
 }
 
 export interface CheckReply {
@@ -153,6 +158,7 @@ function createBaseCheckRequest(): CheckRequest {
     status: 0,
     facts: undefined,
     headers: [],
+    provider: "",
   };
 }
 
@@ -181,6 +187,9 @@ export const CheckRequest: MessageFns<CheckRequest> = {
     }
     for (const v of message.headers) {
       Header.encode(v!, writer.uint32(74).fork()).join();
+    }
+    if (message.provider !== "") {
+      writer.uint32(82).string(message.provider);
     }
     return writer;
   },
@@ -262,6 +271,14 @@ export const CheckRequest: MessageFns<CheckRequest> = {
             message.headers.push(Header.decode(reader, reader.uint32()));
             continue;
           }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.provider = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -289,6 +306,7 @@ export const CheckRequest: MessageFns<CheckRequest> = {
     message.status = object.status ?? 0;
     message.facts = (object.facts !== undefined && object.facts !== null) ? Facts.fromPartial(object.facts) : undefined;
     message.headers = object.headers?.map((e) => Header.fromPartial(e)) || [];
+    message.provider = object.provider ?? "";
     return message;
   },
 };
