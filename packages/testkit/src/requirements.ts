@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { readProcess } from "@unigate/runtime";
 
 /** Something that a suite needs and a machine may lack. */
-export type RequirementName = "fixtures" | "redis" | "redis-cluster" | "kafka" | "postgres" | "docker" | "chromium";
+export type RequirementName = "fixtures" | "redis" | "redis-cluster" | "kafka" | "postgres" | "pglite" | "docker" | "chromium";
 
 /** Whether it is there. `at` is its address, or its folder or file. */
 export type Requirement =
@@ -22,6 +22,8 @@ const FINDERS: Readonly<Record<RequirementName, (environment: Environment) => { 
   "redis-cluster": (environment) => fromVariable(environment, "UNIGATE_REDIS_CLUSTER_URL"),
   kafka: (environment) => fromVariable(environment, "UNIGATE_KAFKA_BROKERS"),
   postgres: (environment) => fromVariable(environment, "UNIGATE_DATABASE_URL"),
+  // It is always there, and its suites take minutes: who works on them asks for them, and CI does.
+  pglite: (environment) => fromVariable(environment, "UNIGATE_TEST_PGLITE"),
   docker: (environment) => {
     const host = environment["DOCKER_HOST"];
     if (host !== undefined && host !== "") return { at: host };

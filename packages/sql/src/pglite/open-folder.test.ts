@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { requirement } from "@unigate/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openSql, type SqlEngine, type SqlEvent } from "../engine.ts";
 import { SqlUnavailable } from "../fault.ts";
@@ -44,10 +45,11 @@ async function filled(): Promise<void> {
   events = [];
 }
 
+const embedded = requirement("pglite");
 const asides = () => readdirSync(dataDir).filter((name) => name.startsWith("broken-"));
 const pglite = (...names: string[]) => join(dataDir, "pglite", ...names);
 
-describe("the embedded database's folder", () => {
+describe.skipIf(!embedded.available)("the embedded database's folder", () => {
   test("is opened by the first query, kept, and closed as often as one likes", async () => {
     const idle = open();
     await idle.database("logs");
@@ -128,7 +130,7 @@ describe("the embedded database's folder", () => {
   });
 });
 
-describe("the embedded database's thread", () => {
+describe.skipIf(!embedded.available)("the embedded database's thread", () => {
   test("that takes too long for a statement is ended, and the next query opens it again", async () => {
     await filled();
     const lost: Error[] = [];
