@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chatReply, chatStreamReply, gatewayModes, startGateway, startUpstream, until } from "@unigate/testkit";
 import { describe, expect, test } from "vitest";
-import { chat, openConnection, QUESTION, requestHead, target, withConfig } from "./http.ts";
+import { chat, openConnection, QUESTION, requestHead, send, target, withConfig } from "./http.ts";
 import { logsOf } from "./logs.ts";
 import { declaredKey } from "./stage.ts";
 
@@ -26,6 +26,7 @@ describe.each(gatewayModes)("a gateway that is killed, %s", (mode) => {
     const headers = { "x-gateway-api-key": key, "x-gateway-trace-id": "cut-off", "content-type": "application/json", ...config };
     connection.write(requestHead("POST /v1/chat/completions", { ...headers, "content-length": String(body.length) }) + body);
     await until("the first word", () => connection.received().includes("first"));
+    await until("the start to be on disk", async () => /^unigate_spool_disk_bytes \d{3,}$/m.test((await send(first, "/metrics")).text));
     first.kill("edge", "SIGKILL");
     await until("the end of the connection", () => connection.closed);
     await first.stop();

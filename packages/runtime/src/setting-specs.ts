@@ -75,6 +75,31 @@ export const settingSpecs: Readonly<Record<string, SettingSpec>> = {
     help: "true when UNIGATE_REDIS_URL is one address of a Redis Cluster, such as a configuration endpoint",
     form: { pattern: /^(?:true|false)$/, expected: "true or false" },
   },
+  UNIGATE_KAFKA_BROKERS: {
+    default: null,
+    help: "Kafka that carries the logs from edge to logging: host:port, comma-separated; absent = edge hands them to logging itself",
+    form: {
+      pattern: /^[\s,]*(?:\[[\da-fA-F:.]+\]|[\w.-]+):\d{1,5}(?:[\s,]+(?:\[[\da-fA-F:.]+\]|[\w.-]+):\d{1,5})*[\s,]*$/,
+      expected: "host:port of some brokers, comma-separated, such as kafka-0:9092,kafka-1:9092",
+    },
+  },
+  UNIGATE_KAFKA_TOPIC_PREFIX: {
+    default: "unigate",
+    help: "first word of the topics and the consumer group: unigate.logs.v1, unigate-logging",
+    form: { pattern: /^[\w.-]{1,200}$/, expected: "letters, digits, dots, underscores and hyphens" },
+  },
+  UNIGATE_KAFKA_TLS: {
+    default: "false",
+    help: "true when the brokers speak TLS; NODE_EXTRA_CA_CERTS names a certificate authority of your own",
+    form: { pattern: /^(?:true|false)$/, expected: "true or false" },
+  },
+  UNIGATE_KAFKA_SASL_MECHANISM: {
+    default: "plain",
+    help: "how the Kafka user logs in: plain, scram-sha-256 or scram-sha-512",
+    form: { pattern: /^(?:plain|scram-sha-256|scram-sha-512)$/i, expected: "one of plain, scram-sha-256, scram-sha-512" },
+  },
+  UNIGATE_KAFKA_SASL_USERNAME: { default: null, help: "Kafka user; absent = no login" },
+  UNIGATE_KAFKA_SASL_PASSWORD: { default: null, help: "password of the Kafka user", secret: true },
   UNIGATE_EGRESS_ALLOW: { default: null, help: "private hosts that users' URLs may reach: names, *.suffix, CIDRs, comma-separated" },
   UNIGATE_BODY_LIMIT: { default: String(20 * MIB), help: "largest JSON body, bytes", min: 1024 },
   UNIGATE_UPLOAD_LIMIT: { default: String(512 * MIB), help: "largest streamed upload, bytes", min: 1024 },

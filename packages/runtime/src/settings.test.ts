@@ -19,6 +19,7 @@ test("with nothing set everything has its default", () => {
     databaseUrl: null,
     redisUrl: null,
     redisCluster: false,
+    kafka: null,
     addresses: {},
     egressAllow: null,
     bodyLimit: 20 * MIB,
@@ -205,4 +206,27 @@ test("a hostile Redis URL is refused soon", { timeout: 5_000 }, () => {
 test("a hostile origin list is refused soon", { timeout: 5_000 }, () => {
   expect(() => buildSettings({ UNIGATE_CORS_ORIGINS: `${"https://a,".repeat(20_000)}!` }, undefined)).toThrow(SettingError);
   expect(() => buildSettings({ UNIGATE_CORS_ORIGINS: `${" ,".repeat(20_000)}!` }, undefined)).toThrow(SettingError);
+});
+
+test("Kafka: brokers, login and names", () => {
+  const brokers = { UNIGATE_KAFKA_BROKERS: " kafka-0:9092, kafka-1:9092 " };
+  const plain = { brokers: ["kafka-0:9092", "kafka-1:9092"], topicPrefix: "unigate", tls: false, sasl: null };
+  expect(buildSettings(brokers, undefined).kafka).toEqual(plain);
+  const login = { UNIGATE_KAFKA_SASL_USERNAME: "u", UNIGATE_KAFKA_SASL_PASSWORD: "p" };
+  const more = { UNIGATE_KAFKA_TLS: "true", UNIGATE_KAFKA_TOPIC_PREFIX: "acme", UNIGATE_KAFKA_SASL_MECHANISM: "SCRAM-SHA-512" };
+  const { kafka } = buildSettings({ ...brokers, ...login, ...more }, undefined);
+  expect(kafka).toMatchObject({ topicPrefix: "acme", tls: true, sasl: { mechanism: "scram-sha-512", username: "u" } });
+  expect([kafka?.sasl?.password.reveal(), JSON.stringify(kafka?.sasl?.password)]).toEqual(["p", '"[secret]"']);
+});
+
+test.each([
+  [{ UNIGATE_KAFKA_BROKERS: "kafka" }, "UNIGATE_KAFKA_BROKERS"],
+  [{ UNIGATE_KAFKA_BROKERS: "kafka://kafka:9092" }, "UNIGATE_KAFKA_BROKERS"],
+  [{ UNIGATE_KAFKA_TLS: "yes" }, "UNIGATE_KAFKA_TLS"],
+  [{ UNIGATE_KAFKA_TOPIC_PREFIX: "a b" }, "UNIGATE_KAFKA_TOPIC_PREFIX"],
+  [{ UNIGATE_KAFKA_SASL_MECHANISM: "gssapi" }, "UNIGATE_KAFKA_SASL_MECHANISM"],
+  [{ UNIGATE_KAFKA_SASL_USERNAME: "u" }, "UNIGATE_KAFKA_SASL_PASSWORD"],
+  [{ UNIGATE_KAFKA_SASL_PASSWORD: "p" }, "UNIGATE_KAFKA_SASL_USERNAME"],
+])("Kafka: %j is refused", (given, variable) => {
+  expect(() => buildSettings(given, undefined)).toThrow(new RegExp(`^${variable} is `));
 });

@@ -18,6 +18,8 @@ export interface Settings {
   /** Redis for policy and cache; null = their own memory. */
   readonly redisUrl: Secret | null;
   readonly redisCluster: boolean;
+  /** Kafka between edge and logging; null = edge hands its records to logging itself. */
+  readonly kafka: KafkaSettings | null;
   /** Address of each service that runs elsewhere. */
   readonly addresses: Readonly<Record<string, string>>;
   /** `UNIGATE_EGRESS_ALLOW`; null = not set. */
@@ -34,6 +36,18 @@ export interface Settings {
   readonly logLevel: string;
   /** Credentials of providers by environment variable, for control. */
   readonly environment: Readonly<Record<string, string>>;
+}
+
+/** `UNIGATE_KAFKA_*`. */
+export interface KafkaSettings {
+  readonly brokers: readonly string[];
+  readonly topicPrefix: string;
+  readonly tls: boolean;
+  readonly sasl: {
+    readonly mechanism: "plain" | "scram-sha-256" | "scram-sha-512";
+    readonly username: string;
+    readonly password: Secret;
+  } | null;
 }
 
 /** Services that may have an address of their own. */
@@ -73,6 +87,7 @@ export function buildSettings(environment: Readonly<Record<string, string | unde
     databaseUrl: secret("UNIGATE_DATABASE_URL"),
     redisUrl: secret("UNIGATE_REDIS_URL"),
     redisCluster: required("UNIGATE_REDIS_CLUSTER") === "true",
+    kafka: readKafka(text, secret),
     addresses,
     egressAllow: text("UNIGATE_EGRESS_ALLOW"),
     bodyLimit: number("UNIGATE_BODY_LIMIT"),
@@ -87,6 +102,19 @@ export function buildSettings(environment: Readonly<Record<string, string | unde
     logLevel: required("UNIGATE_LOG_LEVEL"),
     environment: given,
   };
+}
+
+function readKafka(text: (name: string) => string | null, secret: (name: string) => Secret | null): KafkaSettings | null {
+  const brokers = list((text("UNIGATE_KAFKA_BROKERS") ?? "").replaceAll(/\s+/g, ","));
+  const topicPrefix = text("UNIGATE_KAFKA_TOPIC_PREFIX") ?? "";
+  const tls = text("UNIGATE_KAFKA_TLS") === "true";
+  const mechanism = text("UNIGATE_KAFKA_SASL_MECHANISM")?.toLowerCase() as NonNullable<KafkaSettings["sasl"]>["mechanism"];
+  const username = text("UNIGATE_KAFKA_SASL_USERNAME");
+  const password = secret("UNIGATE_KAFKA_SASL_PASSWORD");
+  if (username === null && password !== null) throw new SettingError("UNIGATE_KAFKA_SASL_USERNAME", "", "the user of the password");
+  if (username !== null && password === null) throw new SettingError("UNIGATE_KAFKA_SASL_PASSWORD", "", "the password of the user");
+  if (brokers.length === 0) return null;
+  return { brokers, topicPrefix, tls, sasl: username === null || password === null ? null : { mechanism, username, password } };
 }
 
 function list(text: string): string[] {

@@ -1,4 +1,5 @@
 export type { BatchOutcome } from "./append.ts";
+export { consumeLogs, type LogConsumerDeps } from "./consume-logs.ts";
 export type { AddOutcome, LogStore } from "./log-store.ts";
 export { createLogStore, type MemoryLogStore } from "./memory/memory-log-store.ts";
 export { openSqlLogStore } from "./open-sql-log-store.ts";

@@ -15,6 +15,7 @@ import { openSqlLogStore } from "./open-sql-log-store.ts";
 const NOW = Date.UTC(2026, 4, 20, 12);
 const DAY = 86_400_000;
 const postgres = requirement("postgres");
+const pglite = requirement("pglite");
 
 interface Kind {
   readonly name: string;
@@ -30,7 +31,7 @@ const kinds: Kind[] = [
   { name: "memory", missing: false, open: async () => ({ store: createLogStore(), close: async () => {} }) },
   {
     name: "PGlite",
-    missing: false,
+    missing: !pglite.available,
     async open() {
       const dataDir = mkdtempSync(join(tmpdir(), "unigate-logs-"));
       const engine = openSql({ url: null, dataDir, onEvent() {} });
@@ -113,6 +114,48 @@ describe.each(kinds.filter(({ missing }) => !missing))("log store: $name", ({ op
       await between(number);
     }
   }
+
+  describe("bodies that come apart", () => {
+    const TEXT = "a text that is long enough to be kept apart from its record ".repeat(5);
+    const bodies = (id: string, organisationId: string, text = TEXT) => ({
+      id,
+      time: NOW,
+      organisationId,
+      tail: `,"request":{"headers":null,"body":${JSON.stringify(text)},"truncated":false},"response":null}`,
+    });
+    const bodyOf = async (organisationId: string, id: string) => {
+      const found = await store.get({ organisationId, workspaceId: "" }, id);
+      if (found === null) throw new Error("no record");
+      return (JSON.parse(found.bytes.toString("utf8")) as { request: unknown }).request;
+    };
+    const given = (text = TEXT) => ({ headers: null, body: text, truncated: false });
+    const missing = { headers: null, body: null, truncated: true };
+
+    test.each(["before", "after"])("%s their record are its bodies, once", async (when) => {
+      const organisation_id = newOrganisation();
+      const one = { ...record({ organisation_id }), bodiesApart: true };
+      const { id } = one.head;
+      const addBodies = () => store.addBodies([bodies(id, organisation_id)]);
+      if (when === "before") expect(await addBodies()).toMatchObject({ stored: 1, duplicates: 0, refused: 0 });
+      expect(await store.add([one])).toMatchObject({ stored: 1 });
+      expect(await bodyOf(organisation_id, id)).toEqual(when === "before" ? given() : missing);
+      if (when === "after") expect(await addBodies()).toMatchObject({ stored: 1, duplicates: 0, refused: 0 });
+      expect(await addBodies()).toMatchObject({ stored: 0, duplicates: 1 });
+      expect(await store.add([one])).toMatchObject({ stored: 0, duplicates: 1 });
+      expect(await store.addBodies([bodies(id, organisation_id, "another text")])).toMatchObject({ stored: 0, duplicates: 1 });
+      expect(await bodyOf(organisation_id, id)).toEqual(given());
+      expect(await idsOf(organisation_id)).toEqual([id]);
+    });
+
+    test("short ones too, and never another organisation's", async () => {
+      const organisation_id = newOrganisation();
+      const [one, other] = [record({ organisation_id }), record({ organisation_id })];
+      await store.add([one, other].map((record) => ({ ...record, bodiesApart: true })));
+      await store.addBodies([bodies(one.head.id, organisation_id, "x"), bodies(other.head.id, newOrganisation())]);
+      expect(await bodyOf(organisation_id, one.head.id)).toEqual(given("x"));
+      expect(await bodyOf(organisation_id, other.head.id)).toEqual(missing);
+    });
+  });
 
   test("each record once, newest first, whatever came when and how often", async () => {
     const times = [0, 1, 1, DAY, DAY + 5, 3 * DAY, 29 * DAY];

@@ -1,4 +1,5 @@
 import type { EncodedRecord } from "@unigate/events";
+import type { RecordBodies } from "@unigate/kafka";
 import type { LogFilter } from "./filter.ts";
 
 /** Where records are kept. A port: memory and SQL are behind it, and one suite runs over both. */
@@ -7,12 +8,23 @@ export interface LogStore {
    * Keeps records; one whose id is there already on its day is ignored. What is kept when this resolves survives as
    * the store promises. Throws when the store cannot be used now: the same records may come again.
    */
-  add(records: readonly EncodedRecord[]): Promise<AddOutcome>;
+  add(records: readonly NewRecord[]): Promise<AddOutcome>;
+  /**
+   * Keeps bodies that came apart from their records, before or after them. Those of a record that has its bodies, or
+   * that came again, are ignored. Throws as `add` does.
+   */
+  addBodies(bodies: readonly RecordBodies[]): Promise<AddOutcome>;
   /** Records of a tenant, newest first. */
   list(selection: LogSelection): Promise<LogPage>;
   /** One record of a tenant; null when there is none with this id. */
   get(tenant: LogTenant, id: string): Promise<FoundLog | null>;
   close(): Promise<void>;
+}
+
+/** A record on its way into the store. */
+export interface NewRecord extends EncodedRecord {
+  /** Its bodies are not in its bytes: they come with `addBodies`. */
+  readonly bodiesApart?: boolean;
 }
 
 export interface AddOutcome {

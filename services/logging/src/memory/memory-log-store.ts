@@ -15,6 +15,10 @@ export function createLogStore(limits: Partial<RecordListLimits> = {}): MemoryLo
       for (const record of records) if (list.add(record)) stored += 1;
       return { stored, duplicates: records.length - stored, expired: 0, refused: 0, detail: "" };
     },
+    async addBodies(bodies): Promise<AddOutcome> {
+      const stored = bodies.filter((one) => list.addBodies(one)).length;
+      return { stored, duplicates: bodies.length - stored, expired: 0, refused: 0, detail: "" };
+    },
     async list(selection) {
       const found = selected(list, selection);
       const rows = found.slice(0, selection.limit).map((record) => ({ time: record.time, id: record.id, head: headOf(record) }));

@@ -1,11 +1,15 @@
-import { type EncodedRecord, withoutBodies } from "@unigate/events";
-import type { Position } from "../log-store.ts";
+import { withoutBodies } from "@unigate/events";
+import type { RecordBodies } from "@unigate/kafka";
+import type { NewRecord, Position } from "../log-store.ts";
+import { createEarlyBodies } from "./early-bodies.ts";
 import { hasBodies, newestFirst, type StoredRecord, storedRecord, weightOf } from "./stored-record.ts";
 
 /** The last records in memory, in the order of their time. */
 export interface RecordList {
   /** False when a record with this id is there already. */
-  add(record: EncodedRecord): boolean;
+  add(record: NewRecord): boolean;
+  /** False when the record has its bodies already. Bodies without a record wait for it. */
+  addBodies(bodies: RecordBodies): boolean;
   get(id: string): StoredRecord | undefined;
   /** Records newest first, from the one after `after` on; all when it is null. */
   newest(after: Position | null): Iterable<StoredRecord>;
@@ -41,6 +45,7 @@ export function createRecordList(given: Partial<RecordListLimits> = {}): RecordL
   const byId = new Map<string, StoredRecord>();
   /** How many of the oldest are known to have no bodies. */
   let bare = 0;
+  const early = createEarlyBodies(limits.bytes / 4);
   let [bytes, stored, duplicates, bodiesDropped, recordsDropped] = [0, 0, 0, 0, 0];
 
   function insert(record: StoredRecord): void {
@@ -77,6 +82,22 @@ export function createRecordList(given: Partial<RecordListLimits> = {}): RecordL
     return false;
   }
 
+  function setBodies(record: StoredRecord, { organisationId, tail }: RecordBodies): boolean {
+    if (!record.bodiesApart || record.organisationId !== organisationId) return false;
+    record.bodiesApart = false;
+    bytes -= weightOf(record);
+    record.bytes = Buffer.concat([record.bytes.subarray(0, record.headEnd), Buffer.from(tail)]);
+    bytes += weightOf(record);
+    bare = Math.min(bare, startOf(records, record));
+    return true;
+  }
+
+  function keepWithin(): void {
+    while (records.length > limits.records) dropOldest();
+    while (bytes > limits.bytes && dropOldestBodies());
+    while (bytes > limits.bytes && records.length > 0) dropOldest();
+  }
+
   return {
     add(encoded) {
       if (byId.has(encoded.head.id)) {
@@ -88,10 +109,17 @@ export function createRecordList(given: Partial<RecordListLimits> = {}): RecordL
       byId.set(record.id, record);
       bytes += weightOf(record);
       stored += 1;
-      while (records.length > limits.records) dropOldest();
-      while (bytes > limits.bytes && dropOldestBodies());
-      while (bytes > limits.bytes && records.length > 0) dropOldest();
+      const bodies = record.bodiesApart ? early.take(record.id) : undefined;
+      if (bodies !== undefined) setBodies(record, bodies);
+      keepWithin();
       return true;
+    },
+    addBodies(bodies) {
+      const record = byId.get(bodies.id);
+      if (record === undefined) return early.add(bodies);
+      const isNew = setBodies(record, bodies);
+      keepWithin();
+      return isNew;
     },
     get: (id) => byId.get(id),
     *newest(after) {

@@ -1,5 +1,5 @@
-import type { EncodedRecord } from "@unigate/events";
-import type { Position } from "../log-store.ts";
+import { withoutBodies } from "@unigate/events";
+import type { NewRecord, Position } from "../log-store.ts";
 
 /** A record in the store: what queries look at, and its bytes. */
 export interface StoredRecord {
@@ -19,6 +19,8 @@ export interface StoredRecord {
   bytes: Buffer;
   /** Offset at which the part without bodies ends. */
   readonly headEnd: number;
+  /** Its bodies are to come, apart from it. */
+  bodiesApart: boolean;
 }
 
 /** What the rest of an entry is taken to weigh, bytes. */
@@ -26,7 +28,7 @@ const OVERHEAD = 500;
 /** A tail no longer than this holds no bodies worth dropping. */
 const BARE_TAIL = 160;
 
-export function storedRecord({ bytes, head, headEnd }: EncodedRecord): StoredRecord {
+export function storedRecord({ bytes, head, headEnd, bodiesApart = false }: NewRecord): StoredRecord {
   return {
     id: head.id,
     time: head.time,
@@ -39,8 +41,9 @@ export function storedRecord({ bytes, head, headEnd }: EncodedRecord): StoredRec
     model: head.model,
     responseModel: head.response_model,
     status: head.status,
-    bytes,
+    bytes: bodiesApart ? withoutBodies(bytes, headEnd) : bytes,
     headEnd,
+    bodiesApart,
   };
 }
 

@@ -1,5 +1,5 @@
 import { type Kysely, runSql, sqlState } from "@unigate/sql";
-import { RECORD_COLUMNS, type Row } from "./row.ts";
+import { type BodyRow, RECORD_COLUMNS, type Row } from "./row.ts";
 
 /** Rows and bytes of one statement. */
 const MAX_ROWS = 200;
@@ -13,10 +13,31 @@ export interface Inserted {
 }
 
 /** Stores rows, bodies first: a record that is seen has its bodies. What is there already is left alone. */
-export async function insertRows(database: Kysely<unknown>, rows: readonly Row[], keepsBody: (row: Row) => boolean): Promise<Inserted> {
+export function insertRows(database: Kysely<unknown>, rows: readonly Row[], keepsBody: (row: Row) => boolean): Promise<Inserted> {
+  return inBatches(rows, async (batch) => {
+    const bodies = batch.flatMap((row) => (row.body !== null && keepsBody(row) ? [bodyValues({ ...row, body: row.body })] : []));
+    if (bodies.length > 0) await insert(database, "bodies", BODY_COLUMNS, bodies);
+    const values = batch.map((row) => row.values);
+    return insert(database, "records", RECORD_COLUMNS, values);
+  });
+}
+
+/** Stores bodies that came apart from their records. */
+export function insertBodies(database: Kysely<unknown>, rows: readonly BodyRow[]): Promise<Inserted> {
+  return inBatches(rows, (batch) => insert(database, "bodies", BODY_COLUMNS, batch.map(bodyValues)));
+}
+
+function bodyValues({ time, id, organisationId, body }: BodyRow): (string | number)[] {
+  return [time, id, organisationId, body];
+}
+
+async function inBatches<R extends { readonly bytes: number }>(
+  rows: readonly R[],
+  store: (batch: readonly R[]) => Promise<number>,
+): Promise<Inserted> {
   let [stored, refused, detail] = [0, 0, ""];
   for (const batch of batches(rows)) {
-    const outcome = await insertBatch(database, batch, keepsBody);
+    const outcome = await storeBatch(batch, store);
     stored += outcome.stored;
     refused += outcome.refused;
     if (detail === "") detail = outcome.detail;
@@ -25,18 +46,15 @@ export async function insertRows(database: Kysely<unknown>, rows: readonly Row[]
 }
 
 /** When a value of one row is refused, the batch is halved until that row stands alone: it must not stop the others. */
-async function insertBatch(database: Kysely<unknown>, rows: readonly Row[], keepsBody: (row: Row) => boolean): Promise<Inserted> {
+async function storeBatch<R>(rows: readonly R[], store: (batch: readonly R[]) => Promise<number>): Promise<Inserted> {
   try {
-    const bodies = rows.filter((row) => row.body !== null && keepsBody(row)).map((row) => [row.time, row.id, row.organisationId, row.body]);
-    if (bodies.length > 0) await insert(database, "bodies", BODY_COLUMNS, bodies);
-    const values = rows.map((row) => row.values);
-    return { stored: await insert(database, "records", RECORD_COLUMNS, values), refused: 0, detail: "" };
+    return { stored: await store(rows), refused: 0, detail: "" };
   } catch (error) {
     if (!isOfTheData(error)) throw error;
     if (rows.length === 1) return { stored: 0, refused: 1, detail: error instanceof Error ? error.message : String(error) };
     const middle = rows.length >>> 1;
-    const left = await insertBatch(database, rows.slice(0, middle), keepsBody);
-    const right = await insertBatch(database, rows.slice(middle), keepsBody);
+    const left = await storeBatch(rows.slice(0, middle), store);
+    const right = await storeBatch(rows.slice(middle), store);
     return { stored: left.stored + right.stored, refused: left.refused + right.refused, detail: left.detail || right.detail };
   }
 }
@@ -58,8 +76,8 @@ function isOfTheData(error: unknown): boolean {
   return /^(?:22|54)/.test(sqlState(error) ?? "");
 }
 
-function* batches(rows: readonly Row[]): Generator<Row[]> {
-  let batch: Row[] = [];
+function* batches<R extends { readonly bytes: number }>(rows: readonly R[]): Generator<R[]> {
+  let batch: R[] = [];
   let bytes = 0;
   for (const row of rows) {
     if (batch.length === MAX_ROWS || (batch.length > 0 && bytes + row.bytes > MAX_BYTES)) {

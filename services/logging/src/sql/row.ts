@@ -1,16 +1,22 @@
 import { createHash } from "node:crypto";
-import type { EncodedRecord } from "@unigate/events";
+import type { RecordBodies } from "@unigate/kafka";
+import type { NewRecord } from "../log-store.ts";
 
-/** A record as the tables take it. */
-export interface Row {
+/** Bodies as their table takes them. */
+export interface BodyRow {
   readonly time: number;
   readonly id: string;
   readonly organisationId: string;
+  readonly body: string;
+  readonly bytes: number;
+}
+
+/** A record as the tables take it. */
+export interface Row extends Omit<BodyRow, "body"> {
   /** Values of logs.records, in the order of `RECORD_COLUMNS`. */
   readonly values: readonly (string | number | null)[];
   /** The request and the response, when they are worth a row of their own; else they are among `values`. */
   readonly body: string | null;
-  readonly bytes: number;
 }
 
 export const RECORD_COLUMNS = [
@@ -35,10 +41,8 @@ const BARE_TAIL = 160;
 const MAX_KEY = 200;
 const NOTHING_KEPT = ',"request":null,"response":null}';
 
-export function rowOf({ bytes, head, headEnd }: EncodedRecord): Row {
-  const text = bytes.toString("utf8", headEnd);
-  // A NUL is in no JSON, and in no text of PostgreSQL.
-  const tail = text.includes("\0") ? NOTHING_KEPT : text;
+export function rowOf({ bytes, head, headEnd, bodiesApart = false }: NewRecord): Row {
+  const tail = keepable(bytes.toString("utf8", headEnd));
   const isBare = tail.length <= BARE_TAIL;
   const id = keyText(head.id);
   const organisationId = keyText(head.organisation_id);
@@ -59,11 +63,20 @@ export function rowOf({ bytes, head, headEnd }: EncodedRecord): Row {
       keyOrNull(head.response_model),
       head.status >= 0 && head.status <= 999 ? head.status : 0,
       `${bytes.toString("utf8", 0, headEnd)}}`,
-      isBare ? tail : null,
+      isBare && !bodiesApart ? tail : null,
     ],
-    body: isBare ? null : tail,
+    body: isBare || bodiesApart ? null : tail,
     bytes: bytes.length,
   };
+}
+
+export function bodyRowOf({ id, time, organisationId, tail }: RecordBodies): BodyRow {
+  return { time, id: keyText(id), organisationId: keyText(organisationId), body: keepable(tail), bytes: tail.length };
+}
+
+/** A NUL is in no JSON, and in no text of PostgreSQL. */
+function keepable(tail: string): string {
+  return tail.includes("\0") ? NOTHING_KEPT : tail;
 }
 
 /**

@@ -1,12 +1,12 @@
 import type { Clock } from "@unigate/core";
-import { type EncodedRecord, withoutBodies } from "@unigate/events";
+import { withoutBodies } from "@unigate/events";
 import { type Kysely, migrateSchema, runSql, SchemaError, type SqlEngine, sqlState } from "@unigate/sql";
 import type { AddOutcome, FoundLog, LogStore, LogTenant } from "../log-store.ts";
 import { dayOf, startOfDay } from "./days.ts";
-import { insertRows } from "./insert.ts";
+import { type Inserted, insertBodies, insertRows } from "./insert.ts";
 import { logMigrations } from "./migrations.ts";
 import { keptDays, maintainPartitions, makePartitions, type Retention } from "./partitions.ts";
-import { keyText, type Row, rowOf } from "./row.ts";
+import { bodyRowOf, keyText, type Row, rowOf } from "./row.ts";
 import { selectPage } from "./select.ts";
 
 export interface SqlLogStoreDeps {
@@ -66,7 +66,7 @@ export function createSqlLogStore({ engine, clock, retention: given, onTrouble }
   }
 
   /** Makes the partitions that these rows need; at most the kept days can be asked for. */
-  async function prepare(database: Kysely<unknown>, rows: readonly Row[]): Promise<void> {
+  async function prepare(database: Kysely<unknown>, rows: readonly { readonly time: number }[]): Promise<void> {
     for (const table of ["records", "bodies"] as const) {
       const { first } = keptDays(retention, table, clock.now());
       const days = new Set(rows.map(({ time }) => dayOf(time)));
@@ -77,18 +77,27 @@ export function createSqlLogStore({ engine, clock, retention: given, onTrouble }
     }
   }
 
-  async function store(database: Kysely<unknown>, rows: readonly Row[], isRetry: boolean): Promise<Awaited<ReturnType<typeof insertRows>>> {
+  async function prepared<R extends { readonly time: number }>(
+    database: Kysely<unknown>,
+    rows: readonly R[],
+    insert: (rows: readonly R[]) => Promise<Inserted>,
+  ): Promise<Inserted> {
     await prepare(database, rows);
-    const { first } = keptDays(retention, "bodies", clock.now());
     try {
-      return await insertRows(database, rows, ({ time }) => dayOf(time) >= first);
+      return await insert(rows);
     } catch (error) {
-      if (isRetry || sqlState(error) !== NO_PARTITION) throw error;
+      if (sqlState(error) !== NO_PARTITION) throw error;
       // Another service dropped one meanwhile.
       madeFor.records.clear();
       madeFor.bodies.clear();
-      return store(database, rows, true);
+      await prepare(database, rows);
+      return insert(rows);
     }
+  }
+
+  function store(database: Kysely<unknown>, rows: readonly Row[]): Promise<Inserted> {
+    const { first } = keptDays(retention, "bodies", clock.now());
+    return prepared(database, rows, (all) => insertRows(database, all, ({ time }) => dayOf(time) >= first));
   }
 
   return {
@@ -98,11 +107,32 @@ export function createSqlLogStore({ engine, clock, retention: given, onTrouble }
       if (records.length === 0) return { stored: 0, duplicates: 0, expired: 0, refused: 0, detail: "" };
       const database = await open();
       const { first, last } = keptDays(retention, "records", clock.now());
-      const { rows, expired, early } = sorted(records, first, last);
-      const inserted = await store(database, rows, false);
+      const { kept, expired, early } = ofKeptDays(
+        records.map((record) => ({ time: record.head.time, record })),
+        first,
+        last,
+      );
+      const rows = kept.map(({ record }) => rowOf(record));
+      const inserted = await store(database, rows);
       const duplicates = rows.length - inserted.stored - inserted.refused;
-      const detail = early > 0 ? "its time is days ahead of this clock" : inserted.detail;
+      const detail = early > 0 ? EARLY : inserted.detail;
       return { stored: inserted.stored, duplicates, expired, refused: inserted.refused + early, detail };
+    },
+    async addBodies(bodies): Promise<AddOutcome> {
+      if (bodies.length === 0) return { stored: 0, duplicates: 0, expired: 0, refused: 0, detail: "" };
+      const database = await open();
+      const { last } = keptDays(retention, "records", clock.now());
+      const { first } = keptDays(retention, "bodies", clock.now());
+      const { kept, expired, early } = ofKeptDays(bodies, first, last);
+      const inserted = await prepared(database, kept.map(bodyRowOf), (rows) => insertBodies(database, rows));
+      const duplicates = kept.length - inserted.stored - inserted.refused;
+      return {
+        stored: inserted.stored,
+        duplicates,
+        expired,
+        refused: inserted.refused + early,
+        detail: early > 0 ? EARLY : inserted.detail,
+      };
     },
     async list(selection) {
       const database = await open();
@@ -122,17 +152,23 @@ export function createSqlLogStore({ engine, clock, retention: given, onTrouble }
   };
 }
 
-/** Rows of the days that are kept, and how many records are older or newer. */
-function sorted(records: readonly EncodedRecord[], first: number, last: number): { rows: Row[]; expired: number; early: number } {
-  const rows: Row[] = [];
+const EARLY = "its time is days ahead of this clock";
+
+/** What is of the days that are kept, and how much is older or newer. */
+function ofKeptDays<T extends { readonly time: number }>(
+  all: readonly T[],
+  first: number,
+  last: number,
+): { kept: T[]; expired: number; early: number } {
+  const kept: T[] = [];
   let [expired, early] = [0, 0];
-  for (const record of records) {
-    const day = dayOf(record.head.time);
+  for (const one of all) {
+    const day = dayOf(one.time);
     if (day < first) expired += 1;
     else if (day > last) early += 1;
-    else rows.push(rowOf(record));
+    else kept.push(one);
   }
-  return { rows, expired, early };
+  return { kept, expired, early };
 }
 
 async function find(database: Kysely<unknown>, tenant: LogTenant, id: string): Promise<FoundLog | null> {

@@ -10,8 +10,9 @@ import {
 } from "@unigate/contracts";
 import { systemClock } from "@unigate/core";
 import { startEdge } from "@unigate/edge";
-import { appendDelivery, createSpool, type Spool, type SpoolStats } from "@unigate/spool";
+import { createSpool, type Spool, type SpoolStats } from "@unigate/spool";
 import type { Host, RunningService } from "../module.ts";
+import { startDelivery } from "./log-delivery.ts";
 import { startResolver } from "./resolver.ts";
 
 const FLUSH_MS = 10_000;
@@ -22,7 +23,7 @@ export async function startEdgeService(host: Host): Promise<RunningService> {
   const logging = host.connect("logging", LoggingDefinition);
   const resolver = startResolver(host, control, "edge");
   const dropped = host.metrics.counter("unigate_log_records_dropped_total", "log records lost because too many were waiting");
-  const delivery = appendDelivery(logging.append);
+  const delivery = await startDelivery(host, logging);
   const spool = createSpool({
     dir: join(resolve(settings.dataDir), "spool"),
     deliver: delivery.deliver,
@@ -67,6 +68,7 @@ export async function startEdgeService(host: Host): Promise<RunningService> {
     hurry: edge.hurry,
     async drain(ms) {
       await edge.drain(ms);
+      delivery.handOver();
       await spool.flush(Date.now() + FLUSH_MS);
     },
     async stop() {

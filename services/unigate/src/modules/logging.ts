@@ -1,5 +1,5 @@
 import { systemClock } from "@unigate/core";
-import { createLoggingService, createLogStore, type LogStore, openSqlLogStore } from "@unigate/logging";
+import { type BatchOutcome, consumeLogs, createLoggingService, createLogStore, type LogStore, openSqlLogStore } from "@unigate/logging";
 import { openSql, SchemaError } from "@unigate/sql";
 import type { Host, RunningService } from "../module.ts";
 
@@ -7,15 +7,22 @@ export async function startLogging(host: Host): Promise<RunningService> {
   const refused = host.metrics.counter("unigate_log_records_refused_total", "log records that could not be stored");
   const expired = host.metrics.counter("unigate_log_records_expired_total", "log records that came after their day was dropped");
   const { store, close } = await openStore(host);
-  const implementation = createLoggingService({
-    store,
-    log: host.log,
-    onBatch(outcome) {
-      if (outcome.refused > 0) refused.inc(outcome.refused);
-      if (outcome.expired > 0) expired.inc(outcome.expired);
+  const onBatch = (outcome: BatchOutcome): void => {
+    if (outcome.refused > 0) refused.inc(outcome.refused);
+    if (outcome.expired > 0) expired.inc(outcome.expired);
+  };
+  const implementation = createLoggingService({ store, log: host.log, onBatch });
+  const { kafka } = host.settings;
+  if (kafka === null) return { implementation, stop: close };
+  const consumer = await consumeLogs({ connection: kafka, store, log: host.log, onBatch });
+  host.metrics.gauge("unigate_logging_kafka_partitions", "partitions of the log topics that this process reads", consumer.partitions);
+  return {
+    implementation,
+    async stop() {
+      await consumer.stop();
+      await close();
     },
-  });
-  return { implementation, stop: close };
+  };
 }
 
 /** A database when one is named, else memory: an embedded database would cost more than the requests it tells of. */

@@ -1,0 +1,64 @@
+import { setImmediate } from "node:timers/promises";
+import type { AppendBatch } from "@unigate/contracts";
+import type { Call } from "@unigate/core";
+import { readRecord } from "@unigate/events";
+import type { KafkaConnection } from "./connection.ts";
+import type { KafkaLog } from "./log.ts";
+import { deadMessage, messagesOf, type OutgoingMessage } from "./messages.ts";
+import { createProducer } from "./producer.ts";
+import { topicsOf } from "./topics.ts";
+
+/** Delivery of a spool's records to Kafka. */
+export interface KafkaDelivery {
+  /** True once all of them are acknowledged; false when Kafka does not take them in the call's time: the spool keeps them. */
+  deliver(batch: AppendBatch, call: Call): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+export interface KafkaDeliveryDeps {
+  readonly connection: KafkaConnection;
+  readonly log: KafkaLog;
+  /** Told how many messages the broker will never take. Must not throw. */
+  readonly onRefused?: (messages: number) => void;
+}
+
+/** Bytes that are read at one go: records from a disk are parsed, and requests run on the same thread. */
+const TURN_BYTES = 64 * 1024;
+
+/**
+ * Records as messages: heads to one topic, bodies to another, both keyed by the trace. What is no record goes to the dead
+ * topic, so that it does not stop the others.
+ */
+export function kafkaDelivery({ connection, log, onRefused }: KafkaDeliveryDeps): KafkaDelivery {
+  const topics = topicsOf(connection.topicPrefix);
+  const producer = createProducer({
+    connection,
+    log,
+    onRefused({ topic, value }, code) {
+      log.error({ topic, bytes: value.length, code }, "Kafka refuses a message for ever; it is dropped");
+      onRefused?.(1);
+    },
+  });
+  async function messagesIn({ spoolId, offset, records }: AppendBatch): Promise<OutgoingMessage[]> {
+    const messages: OutgoingMessage[] = [];
+    let bytes = 0;
+    for (const [index, record] of records.entries()) {
+      const read = readRecord(record);
+      if (read.ok) messages.push(...messagesOf(read.record, topics));
+      else {
+        const place = { topic: spoolId, partition: 0, offset: String(offset - records.length + index) };
+        messages.push(deadMessage({ ...place, key: null, value: record, headers: {}, reason: read.reason, detail: read.detail }, topics));
+      }
+      bytes += record.length;
+      if (bytes < TURN_BYTES) continue;
+      bytes = 0;
+      await setImmediate();
+    }
+    return messages;
+  }
+
+  return {
+    deliver: async (batch, call) => producer.send(await messagesIn(batch), call),
+    close: producer.close,
+  };
+}

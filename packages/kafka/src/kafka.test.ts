@@ -1,0 +1,211 @@
+import { backgroundCall, boundCall, newUuid } from "@unigate/core";
+import { encodeRecord, newHead } from "@unigate/events";
+import { requirement, until } from "@unigate/testkit";
+import { type Admin, Kafka, type KafkaMessage, logLevel } from "kafkajs";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { KafkaConnection } from "./connection.ts";
+import { startConsumer } from "./consumer.ts";
+import { kafkaDelivery } from "./kafka-delivery.ts";
+import type { KafkaLog } from "./log.ts";
+import { readLogMessage } from "./read-message.ts";
+import { topicsOf } from "./topics.ts";
+
+const kafka = requirement("kafka");
+
+let cleanUp: (() => Promise<void>)[] = [];
+let lines: string[] = [];
+const note =
+  (level: string) =>
+  (fields: object, text: string): void =>
+    void lines.push(`${level} ${text} ${JSON.stringify(fields)}`);
+const log: KafkaLog = { debug() {}, info: note("info"), warn: note("warn"), error: note("error") };
+
+afterEach(async () => {
+  for (const end of cleanUp.toReversed()) await end();
+  cleanUp = [];
+  lines = [];
+});
+
+function connect(brokers = kafka.at.split(","), topicPrefix = `test-${newUuid()}`): KafkaConnection {
+  return { brokers, tls: false, sasl: null, topicPrefix };
+}
+
+function open(connection: KafkaConnection, onRefused: (messages: number) => void = () => {}) {
+  const delivery = kafkaDelivery({ connection, log, onRefused });
+  cleanUp.push(delivery.close);
+  return async (records: Buffer[], ms = 15_000): Promise<boolean> => {
+    const { call, done } = boundCall(backgroundCall(), ms);
+    try {
+      return await delivery.deliver({ spoolId: "edge-1", offset: records.length, records }, call);
+    } finally {
+      done();
+    }
+  };
+}
+
+function record(id = newUuid(), body: string | null = null, traceId = id): Buffer {
+  const head = { ...newHead(id, Date.now()), trace_id: traceId, organisation_id: "org" };
+  const request = body === null ? null : { headers: {}, body: Buffer.from(JSON.stringify(body)), json: true, truncated: false };
+  return encodeRecord({ head, request, response: null });
+}
+
+describe("brokers that are not there", () => {
+  test("give false in time, are told once, and can be closed", async () => {
+    const deliver = open(connect(["127.0.0.1:1"]));
+    expect(await deliver([record()])).toBe(false);
+    expect(await deliver([record()])).toBe(false);
+    expect(lines.filter((line) => line.startsWith("warn"))).toEqual([expect.stringContaining("Kafka does not take messages")]);
+  });
+
+  test("a deadline ends the wait", async () => {
+    const deliver = open(connect(["127.0.0.1:1"]));
+    const begun = performance.now();
+    expect(await deliver([record()], 20)).toBe(false);
+    expect(performance.now() - begun).toBeLessThan(1_000);
+  });
+
+  test("a consumer is told once and can be stopped", async () => {
+    const consumer = startConsumer({ connection: connect(["127.0.0.1:1"]), log, store: async () => [] });
+    await until("a warning", () => lines.some((line) => line.includes("cannot be read from Kafka now")));
+    await consumer.stop();
+    expect(consumer.partitions()).toBe(0);
+  });
+});
+
+describe.skipIf(!kafka.available)("over Kafka", () => {
+  let client: Kafka;
+  let admin: Admin;
+
+  beforeAll(async () => {
+    client = new Kafka({ brokers: kafka.at.split(","), logLevel: logLevel.NOTHING });
+    admin = client.admin();
+    await admin.connect();
+  });
+  afterAll(async () => {
+    await admin?.disconnect();
+  });
+
+  /** A connection whose topics go with the test. */
+  function fresh(): KafkaConnection {
+    const connection = connect();
+    cleanUp.push(async () => {
+      const names = Object.values(topicsOf(connection.topicPrefix));
+      await admin.deleteTopics({ topics: (await admin.listTopics()).filter((topic) => names.includes(topic)) });
+    });
+    return connection;
+  }
+
+  async function read(topic: string): Promise<KafkaMessage[]> {
+    const messages: KafkaMessage[] = [];
+    const consumer = client.consumer({ groupId: newUuid(), maxWaitTimeInMs: 100 });
+    cleanUp.push(() => consumer.disconnect());
+    await consumer.connect();
+    await consumer.subscribe({ topic, fromBeginning: true });
+    await consumer.run({ eachMessage: async ({ message }) => void messages.push(message) });
+    return messages;
+  }
+
+  test("makes the topics, and sends heads and bodies keyed by trace as CloudEvents", async () => {
+    const connection = fresh();
+    const deliver = open(connection);
+    const [id, other] = [newUuid(), newUuid()];
+    expect(await deliver([record(id, "hello", "trace-1"), record(other)])).toBe(true);
+    const topics = topicsOf(connection.topicPrefix);
+    const { topics: found } = await admin.fetchTopicMetadata({ topics: [topics.logs, topics.bodies, topics.dead] });
+    const sizes = Object.fromEntries(found.map(({ name, partitions }) => [name, partitions.length]));
+    expect(sizes).toEqual({ [topics.logs]: 6, [topics.bodies]: 6, [topics.dead]: 1 });
+    const [logs, bodies] = [await read(topics.logs), await read(topics.bodies)];
+    await until("all messages", () => logs.length === 2 && bodies.length === 1);
+    const headers = (message: KafkaMessage | undefined) =>
+      Object.fromEntries(Object.entries(message?.headers ?? {}).map(([k, v]) => [k, String(v)]));
+    const log1 = logs.find(({ key }) => String(key) === "trace-1");
+    expect(headers(log1)).toMatchObject({ ce_id: id, ce_specversion: "1.0", "content-type": "application/json" });
+    expect(log1?.value?.toString()).not.toContain("hello");
+    expect(String(bodies[0]?.key)).toBe("trace-1");
+    expect(JSON.parse(String(bodies[0]?.value))).toMatchObject({ id, trace_id: "trace-1", request: { body: "hello" }, response: null });
+    expect(String(logs.find((one) => one !== log1)?.key)).toBe(other);
+  });
+
+  test("a topic that may not be made is named, with what to do", async () => {
+    const deliver = open(connect(undefined, "x".repeat(245)));
+    expect(await deliver([record()])).toBe(false);
+    expect(await deliver([record()])).toBe(false);
+    expect(lines).toEqual([
+      expect.stringMatching(/^error messages cannot be sent to Kafka .*is not there and Kafka refuses to make it.*6 partitions/),
+    ]);
+  });
+
+  test("a message that the broker will never take is dropped alone and told", async () => {
+    const connection = fresh();
+    const topics = topicsOf(connection.topicPrefix);
+    const configEntries = [{ name: "max.message.bytes", value: "20000" }];
+    await admin.createTopics({ waitForLeaders: false, topics: [{ topic: topics.bodies, numPartitions: 1, configEntries }] });
+    let refused = 0;
+    const deliver = open(connection, (messages) => (refused += messages));
+    const large = record(newUuid(), "x".repeat(50_000));
+    const small = Array.from({ length: 40 }, () => record(newUuid(), "y".repeat(1_000)));
+    expect(await deliver([...small.slice(0, 20), large, ...small.slice(20)]), lines.join("\n")).toBe(true);
+    expect(refused).toBe(1);
+    const [logs, bodies] = [await read(topics.logs), await read(topics.bodies)];
+    await until("all others", () => logs.length >= 41 && bodies.length >= 40);
+    expect(new Set(bodies.map(({ headers }) => String(headers?.["ce_id"]))).size).toBe(40);
+  });
+
+  test("poison goes to the dead topic with its reason, and stops nobody", async () => {
+    const connection = fresh();
+    const topics = topicsOf(connection.topicPrefix);
+    const deliver = open(connection);
+    // What the sender itself cannot read, and what a stranger wrote into the topic.
+    expect(await deliver([Buffer.from("{oops"), record()])).toBe(true);
+    const producer = client.producer();
+    await producer.connect();
+    await producer.send({
+      topic: topics.logs,
+      messages: [
+        { key: "k", value: '{"schema_version":9}', headers: { ce_id: "strange" } },
+        { key: "k", value: null },
+      ],
+    });
+    await producer.disconnect();
+    const last = newUuid();
+    expect(await deliver([record(last, null, "k")])).toBe(true);
+    const seen: string[] = [];
+    const consumer = startConsumer({
+      connection,
+      log,
+      store: async (_kind, values) =>
+        values.flatMap((value, index) => {
+          const one = readLogMessage(value);
+          if (!one.ok) return [{ index, reason: one.reason, detail: one.detail }];
+          seen.push(one.record.head.id);
+          return [];
+        }),
+    });
+    cleanUp.push(consumer.stop);
+    const dead = await read(topics.dead);
+    await until("all of it", () => seen.length >= 2 && dead.length >= 3);
+    const headers = dead.map((one) => Object.fromEntries(Object.entries(one.headers ?? {}).map(([k, v]) => [k, String(v)])));
+    expect(headers).toContainEqual(expect.objectContaining({ unigate_reason: "invalid_json", unigate_topic: "edge-1" }));
+    const foreign = headers.filter((one) => one["unigate_topic"] === topics.logs);
+    expect(foreign).toEqual([
+      expect.objectContaining({ unigate_reason: "unknown_schema_version", ce_id: "strange", unigate_detail: "expected 1, found 9" }),
+      expect.objectContaining({ unigate_reason: "invalid_json", unigate_detail: "no value" }),
+    ]);
+    expect(seen).toContain(last);
+    await consumer.stop();
+    // All is committed: the group begins after it.
+    const offsets = await admin.fetchOffsets({ groupId: `${connection.topicPrefix}-logging`, topics: [topics.logs] });
+    const committed = offsets.flatMap(({ partitions }) => partitions.map(({ offset }) => Math.max(0, Number(offset))));
+    expect(committed.reduce((sum, offset) => sum + offset, 0)).toBe(4);
+  });
+
+  test("messages are as large as the spool's batches and more", async () => {
+    const connection = fresh();
+    const deliver = open(connection);
+    const records = Array.from({ length: 30 }, () => record(newUuid(), "z".repeat(200_000), "one-trace"));
+    expect(await deliver(records)).toBe(true);
+    const { bodies } = topicsOf(connection.topicPrefix);
+    const offsets = await admin.fetchTopicOffsets(bodies);
+    expect(offsets.reduce((sum, { offset }) => sum + Number(offset), 0)).toBe(30);
+  });
+});

@@ -1,0 +1,86 @@
+import type { EncodedRecord } from "@unigate/events";
+import type { Topics } from "./topics.ts";
+
+/** A message on its way to Kafka. */
+export interface OutgoingMessage {
+  readonly topic: string;
+  readonly key: Buffer | string | null;
+  readonly value: Buffer;
+  readonly headers: Readonly<Record<string, string | Buffer>>;
+}
+
+/** CloudEvents types of the two kinds of messages. */
+export const LOG_EVENT_TYPE = "unigate.log.v1";
+export const BODIES_EVENT_TYPE = "unigate.bodies.v1";
+/** The same for all senders: a record that another process sends again stays the same event. */
+export const EVENT_SOURCE = "/unigate/edge";
+
+const NO_BODIES = ',"request":null,"response":null}';
+
+/**
+ * The messages of a record: its head, and its bodies when it has any. A head without the fields `request` and
+ * `response` says that they are in the other topic under the same id.
+ */
+export function messagesOf(record: EncodedRecord, topics: Topics): OutgoingMessage[] {
+  const { bytes, head, headEnd } = record;
+  const key = head.trace_id === "" ? head.id : head.trace_id;
+  const isWhole = bytes.length - headEnd === NO_BODIES.length && bytes.toString("utf8", headEnd) === NO_BODIES;
+  const log: OutgoingMessage = {
+    topic: topics.logs,
+    key,
+    value: isWhole ? bytes : Buffer.concat([bytes.subarray(0, headEnd), CLOSE]),
+    headers: eventHeaders(head.id, LOG_EVENT_TYPE, head.time),
+  };
+  if (isWhole) return [log];
+  const { id, schema_version, time, trace_id, organisation_id, workspace_id } = head;
+  const start = JSON.stringify({ id, schema_version, time, trace_id, organisation_id, workspace_id }).slice(0, -1);
+  const bodies: OutgoingMessage = {
+    topic: topics.bodies,
+    key,
+    value: Buffer.concat([Buffer.from(start), bytes.subarray(headEnd)]),
+    headers: eventHeaders(`${id}/bodies`, BODIES_EVENT_TYPE, time),
+  };
+  // Bodies first: mostly, a record that is seen has its bodies.
+  return [bodies, log];
+}
+
+const CLOSE = Buffer.from("}");
+
+/** CloudEvents 1.0, binary mode of the Kafka protocol binding. */
+function eventHeaders(id: string, type: string, time: number): Record<string, string> {
+  return {
+    ce_specversion: "1.0",
+    ce_id: id,
+    ce_type: type,
+    ce_source: EVENT_SOURCE,
+    ce_time: new Date(time).toISOString(),
+    "content-type": "application/json",
+  };
+}
+
+/** What a reader could not use, and where it came from. */
+export interface DeadMessage {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: string;
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly headers: Readonly<Record<string, Buffer | string | (Buffer | string)[] | undefined>>;
+  readonly reason: string;
+  readonly detail: string;
+}
+
+/** The message as it came, with the reason beside its own headers. */
+export function deadMessage(dead: DeadMessage, topics: Topics): OutgoingMessage {
+  const headers: Record<string, string | Buffer> = {};
+  for (const [name, value] of Object.entries(dead.headers)) {
+    const first = Array.isArray(value) ? value[0] : value;
+    if (first !== undefined) headers[name] = first;
+  }
+  headers["unigate_reason"] = dead.reason;
+  headers["unigate_detail"] = dead.detail.slice(0, 500);
+  headers["unigate_topic"] = dead.topic;
+  headers["unigate_partition"] = String(dead.partition);
+  headers["unigate_offset"] = dead.offset;
+  return { topic: topics.dead, key: dead.key, value: dead.value ?? Buffer.alloc(0), headers };
+}
