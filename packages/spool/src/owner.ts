@@ -39,12 +39,15 @@ const ANSWER_MS = 2_000;
 export function ownFolder(dir: string, id: string): OwnFolder {
   const path = join(resolve(dir), id);
   let server: Server | null = null;
+  /** One at a time: a second try to listen fails, and would be taken for a file system without sockets. */
+  let locking: Promise<Server | null> | null = null;
   let isMade = false;
 
   async function lock(): Promise<void> {
     const socket = lockPath(dir, id);
-    if (server !== null || Buffer.byteLength(socket) > MAX_SOCKET_PATH) return;
-    server = await listenOn(socket);
+    if (Buffer.byteLength(socket) > MAX_SOCKET_PATH) return;
+    locking ??= listenOn(socket);
+    server = await locking;
   }
 
   return {
