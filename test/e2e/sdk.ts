@@ -1,4 +1,4 @@
-import type { JsonObject } from "@unigate/core";
+import { isObject } from "@unigate/core";
 import type { Gateway } from "@unigate/testkit";
 import OpenAI from "openai";
 
@@ -22,7 +22,7 @@ export function seenOf(completion: OpenAI.Chat.ChatCompletion): Seen {
   const choice = completion.choices[0];
   return {
     text: choice?.message.content ?? null,
-    reasoning: ((choice?.message as unknown as JsonObject | undefined)?.["reasoning_content"] as string | undefined) ?? "",
+    reasoning: reasoningOf(choice?.message),
     toolCalls: (choice?.message.tool_calls ?? []).map((call) =>
       call.type === "function"
         ? { id: call.id, name: call.function.name, arguments: call.function.arguments }
@@ -46,7 +46,7 @@ export async function seenOfStream(stream: AsyncIterable<OpenAI.Chat.ChatComplet
     const choice = chunk.choices.find(({ index }) => index === 0);
     if (choice === undefined) continue;
     text += choice.delta.content ?? "";
-    reasoning += ((choice.delta as JsonObject)["reasoning_content"] as string | undefined) ?? "";
+    reasoning += reasoningOf(choice.delta);
     finishReason = choice.finish_reason ?? finishReason;
     for (const { index, id, function: called } of choice.delta.tool_calls ?? []) {
       const call = (calls[index] ??= { id: "", name: "", arguments: "" });
@@ -56,4 +56,9 @@ export async function seenOfStream(stream: AsyncIterable<OpenAI.Chat.ChatComplet
     }
   }
   return { text: text === "" ? null : text, reasoning, toolCalls: calls, finishReason, model, usage };
+}
+
+/** A field that several providers send and the SDK's types do not know. */
+function reasoningOf(message: object | undefined): string {
+  return isObject(message) && typeof message["reasoning_content"] === "string" ? message["reasoning_content"] : "";
 }

@@ -1,12 +1,11 @@
-/** Never passed on, whatever a list names: credentials of the gateway, cookies, hop-by-hop (DESIGN 8.4). */
-const NEVER = new Set([
-  "authorization",
-  "x-api-key",
-  "api-key",
-  "x-goog-api-key",
-  "cookie",
-  "host",
+/** Headers that belong to a connection, or say how a body is sent on it: whoever opens the connection sets them. */
+const OF_THE_CONNECTION: ReadonlySet<string> = new Set([
+  "accept-encoding",
   "connection",
+  "content-encoding",
+  "content-length",
+  "expect",
+  "host",
   "keep-alive",
   "proxy-authorization",
   "proxy-connection",
@@ -14,11 +13,10 @@ const NEVER = new Set([
   "trailer",
   "transfer-encoding",
   "upgrade",
-  "expect",
-  "content-length",
-  "content-encoding",
-  "accept-encoding",
 ]);
+
+/** Credentials of the gateway and cookies: never passed on, whatever a list names (DESIGN 8.4). */
+const OF_THE_CLIENT = new Set(["authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie"]);
 
 /** A name whose end says that the value proves who somebody is: a check's vendor has no use for it. */
 const CREDENTIAL =
@@ -28,9 +26,14 @@ const OTHER_PREFIX = "x-portkey-";
 /** The gateway's own headers that tell nothing but where a request stands in a trace. */
 const TRACE_HEADERS = new Set(["x-gateway-trace-id", "x-gateway-span-id"]);
 
+/** Whether a header, by its lower-case name, is the connection's own: no user sets it and none is passed on. */
+export function isConnectionHeader(name: string): boolean {
+  return OF_THE_CONNECTION.has(name);
+}
+
 /** Whether a client header, by its lower-case name, may ever reach a provider. */
 export function mayReachProvider(name: string): boolean {
-  return !NEVER.has(name) && !name.startsWith(OWN_PREFIX);
+  return !OF_THE_CONNECTION.has(name) && !OF_THE_CLIENT.has(name) && !name.startsWith(OWN_PREFIX);
 }
 
 /**

@@ -18,7 +18,7 @@ export type {
 } from "./config/types.ts";
 export { dropParams, parsePath } from "./drop-params.ts";
 export { ERRORS, type ErrorCode, errorBody, GatewayError, toGatewayError, typeOfStatus } from "./errors.ts";
-export { headerForCheck, mayReachProvider } from "./forwardable-header.ts";
+export { headerForCheck, isConnectionHeader, mayReachProvider } from "./forwardable-header.ts";
 export { newId, newSpanId, newTraceId, newUuid } from "./ids.ts";
 export { bufferOfJson, isObject, type JsonObject, jsonOf, MAX_JSON_DEPTH } from "./json.ts";
 export { chooseByWeight } from "./plan/choose-by-weight.ts";

@@ -134,13 +134,13 @@ export function loadOwnRecordings(sources: string): OwnRecordings[] {
     .map(({ provider, folder }) => ({
       provider,
       folder,
-      chat: casesOf(folder, "chat.json") as unknown as OwnCase[],
-      stream: casesOf(folder, "chat-stream.json") as unknown as OwnCase[],
-      errors: casesOf(folder, "error.json") as unknown as OwnError[],
+      chat: casesOf(folder, "chat.json") as OwnCase[],
+      stream: casesOf(folder, "chat-stream.json") as OwnCase[],
+      errors: casesOf(folder, "error.json") as OwnError[],
     }));
 }
 
-function casesOf(folder: string, file: string): JsonObject[] {
+function casesOf(folder: string, file: string): unknown[] {
   const path = join(folder, file);
   if (!existsSync(path)) return [];
   const cases = readJson(path)["cases"];

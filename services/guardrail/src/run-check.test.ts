@@ -1,25 +1,13 @@
-import type { CheckInput, CheckVerdict, Outside, PreparedCheck } from "@unigate/checks";
+import type { CheckVerdict, Outside, PreparedCheck } from "@unigate/checks";
+import { CheckRequest } from "@unigate/contracts";
 import { backgroundCall, CancelToken, systemClock } from "@unigate/core";
 import { describe, expect, test } from "vitest";
+import { readInput } from "./input.ts";
 import type { PreparedHookCheck } from "./prepare.ts";
 import { type CheckRun, runCheck } from "./run-check.ts";
 import { Turn } from "./turn.ts";
 
-const INPUT: CheckInput = {
-  phase: "before",
-  text: "t",
-  request: {},
-  requestText: "t",
-  reply: null,
-  status: null,
-  metadata: {},
-  model: "",
-  provider: "openai",
-  headers: {},
-  surface: "chat",
-  stream: false,
-  rewritten: false,
-};
+const INPUT = readInput(CheckRequest.fromPartial({ phase: "before", body: Buffer.from("t"), provider: "openai" }));
 const post: Outside["post"] = () => Promise.reject(new Error("nothing is outside"));
 
 function running(over: Partial<CheckRun> = {}): CheckRun {

@@ -1,28 +1,7 @@
-import { backgroundCall } from "@unigate/core";
 import { describe, expect, test } from "vitest";
-import { type CheckInput, CheckParameterError, type Outside } from "../define.ts";
+import { checkInput, NOTHING_OUTSIDE } from "../check-input.fixture.ts";
+import { CheckParameterError } from "../define.ts";
 import contains from "./index.ts";
-
-/** These checks ask nobody. */
-const OUTSIDE: Outside = { call: backgroundCall(), post: () => Promise.reject(new Error("nothing is outside")) };
-
-function input(text: string): CheckInput {
-  return {
-    phase: "before",
-    text,
-    request: {},
-    requestText: text,
-    reply: null,
-    status: null,
-    metadata: {},
-    model: "",
-    provider: "openai",
-    headers: {},
-    surface: "chat",
-    stream: false,
-    rewritten: false,
-  };
-}
 
 describe("default.contains", () => {
   test.each([
@@ -37,11 +16,11 @@ describe("default.contains", () => {
     ["none", ["cat"], "", true],
     ["all", [""], "anything", true],
   ])("%s of %j in %j is %s", async (operator, words, text, verdict) => {
-    expect((await contains.prepare({ operator, words })(input(text), OUTSIDE)).verdict).toBe(verdict);
+    expect((await contains.prepare({ operator, words })(checkInput({ text: text }), NOTHING_OUTSIDE)).verdict).toBe(verdict);
   });
 
   test("says which words were found", async () => {
-    const found = await contains.prepare({ operator: "any", words: ["cat", "dog"] })(input("a dog"), OUTSIDE);
+    const found = await contains.prepare({ operator: "any", words: ["cat", "dog"] })(checkInput({ text: "a dog" }), NOTHING_OUTSIDE);
     expect(found.data).toEqual({
       explanation: "At least one word was found.",
       operator: "any",

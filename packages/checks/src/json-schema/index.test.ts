@@ -1,31 +1,12 @@
-import { backgroundCall } from "@unigate/core";
 import { describe, expect, test } from "vitest";
-import { type CheckInput, CheckParameterError, type CheckVerdict, type Outside } from "../define.ts";
+import { checkInput, NOTHING_OUTSIDE } from "../check-input.fixture.ts";
+import { CheckParameterError, type CheckVerdict } from "../define.ts";
 import jsonSchema from "./index.ts";
 
-const OUTSIDE: Outside = { call: backgroundCall(), post: () => Promise.reject(new Error("nothing is outside")) };
 const SCHEMA = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
 
-function input(text: string): CheckInput {
-  return {
-    phase: "after",
-    text,
-    request: {},
-    requestText: "",
-    reply: {},
-    status: 200,
-    metadata: {},
-    model: "",
-    provider: "openai",
-    headers: {},
-    surface: "chat",
-    stream: false,
-    rewritten: false,
-  };
-}
-
 async function check(parameters: Record<string, unknown>, text: string): Promise<CheckVerdict> {
-  return jsonSchema.prepare(parameters)(input(text), OUTSIDE);
+  return jsonSchema.prepare(parameters)(checkInput({ phase: "after", text: text }), NOTHING_OUTSIDE);
 }
 
 describe("default.jsonSchema", () => {

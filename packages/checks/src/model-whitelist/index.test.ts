@@ -1,27 +1,7 @@
-import { backgroundCall } from "@unigate/core";
 import { describe, expect, test } from "vitest";
-import { type CheckInput, CheckParameterError, type Outside } from "../define.ts";
+import { checkInput, NOTHING_OUTSIDE } from "../check-input.fixture.ts";
+import { CheckParameterError } from "../define.ts";
 import modelWhitelist from "./index.ts";
-
-const OUTSIDE: Outside = { call: backgroundCall(), post: () => Promise.reject(new Error("nothing is outside")) };
-
-function input(request: CheckInput["request"], model = ""): CheckInput {
-  return {
-    phase: "before",
-    text: "",
-    request,
-    requestText: "",
-    reply: null,
-    status: null,
-    metadata: {},
-    model,
-    surface: "chat",
-    stream: false,
-    provider: "openai",
-    headers: {},
-    rewritten: false,
-  };
-}
 
 describe("default.modelWhitelist", () => {
   test.each([
@@ -36,22 +16,24 @@ describe("default.modelWhitelist", () => {
     [{ models: ["a"], not: false, inverse: true }, "a", true],
     [{ models: ["constructor"] }, "toString", false],
   ])("%j lets %s through: %s", async (parameters, model, verdict) => {
-    expect((await modelWhitelist.prepare(parameters)(input({ model }), OUTSIDE)).verdict).toBe(verdict);
+    expect((await modelWhitelist.prepare(parameters)(checkInput({ request: { model } }), NOTHING_OUTSIDE)).verdict).toBe(verdict);
   });
 
   test("says what was asked for and what may be", async () => {
-    const { data } = await modelWhitelist.prepare({ models: ["a", "b"] })(input({ model: "c" }), OUTSIDE);
+    const { data } = await modelWhitelist.prepare({ models: ["a", "b"] })(checkInput({ request: { model: "c" } }), NOTHING_OUTSIDE);
     expect(data).toEqual({ explanation: "The model is not allowed.", requestedModel: "c", not: false, models: ["a", "b"] });
   });
 
   test("the body's model counts; one that is named elsewhere stands in for it", async () => {
     const check = modelWhitelist.prepare({ models: ["a"] });
-    expect((await check(input({ model: "a" }, "b"), OUTSIDE)).verdict).toBe(true);
-    expect((await check(input({}, "a"), OUTSIDE)).verdict).toBe(true);
+    expect((await check(checkInput({ request: { model: "a" }, model: "b" }), NOTHING_OUTSIDE)).verdict).toBe(true);
+    expect((await check(checkInput({ request: {}, model: "a" }), NOTHING_OUTSIDE)).verdict).toBe(true);
   });
 
   test.each([{}, { model: "" }, { model: 5 }, { model: ["a"] }])("without a model (%j) it is an error", (request) => {
-    expect(() => modelWhitelist.prepare({ models: ["a"] })(input(request), OUTSIDE)).toThrow("the request names no model");
+    expect(() => modelWhitelist.prepare({ models: ["a"] })(checkInput({ request: request }), NOTHING_OUTSIDE)).toThrow(
+      "the request names no model",
+    );
   });
 
   test.each([

@@ -1,31 +1,10 @@
-import { backgroundCall } from "@unigate/core";
 import { describe, expect, test } from "vitest";
-import { type CheckInput, CheckParameterError, type Outside } from "../define.ts";
+import { checkInput, NOTHING_OUTSIDE } from "../check-input.fixture.ts";
+import { CheckParameterError } from "../define.ts";
 import regexMatch from "./index.ts";
 
-/** These checks ask nobody. */
-const OUTSIDE: Outside = { call: backgroundCall(), post: () => Promise.reject(new Error("nothing is outside")) };
-
-function input(text: string): CheckInput {
-  return {
-    phase: "after",
-    text,
-    request: {},
-    requestText: text,
-    reply: {},
-    status: 200,
-    metadata: {},
-    model: "",
-    provider: "openai",
-    headers: {},
-    surface: "chat",
-    stream: false,
-    rewritten: false,
-  };
-}
-
 async function verdict(parameters: Record<string, unknown>, text: string): Promise<boolean> {
-  return (await regexMatch.prepare(parameters)(input(text), OUTSIDE)).verdict;
+  return (await regexMatch.prepare(parameters)(checkInput({ phase: "after", text: text }), NOTHING_OUTSIDE)).verdict;
 }
 
 describe("default.regexMatch", () => {
@@ -51,12 +30,14 @@ describe("default.regexMatch", () => {
   });
 
   test("says what it looked for", async () => {
-    const found = await regexMatch.prepare({ rule: "b+" })(input("abbc"), OUTSIDE);
+    const found = await regexMatch.prepare({ rule: "b+" })(checkInput({ phase: "after", text: "abbc" }), NOTHING_OUTSIDE);
     expect(found.data).toEqual({ explanation: "The pattern matches the text.", regexPattern: "b+", not: false });
   });
 
   test("an empty text is an error", () => {
-    expect(() => regexMatch.prepare({ rule: "a" })(input(""), OUTSIDE)).toThrow("there is no text to check");
+    expect(() => regexMatch.prepare({ rule: "a" })(checkInput({ phase: "after", text: "" }), NOTHING_OUTSIDE)).toThrow(
+      "there is no text to check",
+    );
   });
 
   test.each([

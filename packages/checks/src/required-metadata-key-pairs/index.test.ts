@@ -1,31 +1,11 @@
-import { backgroundCall } from "@unigate/core";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type CheckInput, CheckParameterError, type Outside } from "../define.ts";
+import { checkInput, NOTHING_OUTSIDE } from "../check-input.fixture.ts";
+import { type CheckInput, CheckParameterError } from "../define.ts";
 import requiredMetadataKeyPairs from "./index.ts";
 
-const OUTSIDE: Outside = { call: backgroundCall(), post: () => Promise.reject(new Error("nothing is outside")) };
-
-function input(metadata: CheckInput["metadata"]): CheckInput {
-  return {
-    phase: "before",
-    text: "",
-    request: {},
-    requestText: "",
-    reply: null,
-    status: null,
-    metadata,
-    model: "",
-    provider: "openai",
-    headers: {},
-    surface: "chat",
-    stream: false,
-    rewritten: false,
-  };
-}
-
 async function verdict(parameters: Record<string, unknown>, metadata: CheckInput["metadata"]): Promise<boolean> {
-  return (await requiredMetadataKeyPairs.prepare(parameters)(input(metadata), OUTSIDE)).verdict;
+  return (await requiredMetadataKeyPairs.prepare(parameters)(checkInput({ metadata: metadata }), NOTHING_OUTSIDE)).verdict;
 }
 
 const METADATA = { team: "web-eu", tier: "gold", tags: "red, green,blue" };
@@ -94,7 +74,7 @@ describe("default.requiredMetadataKeyPairs", () => {
 
   test("says which keys match, never what stands in the metadata", async () => {
     const check = requiredMetadataKeyPairs.prepare({ metadataPairs: one, operator: "any" });
-    const found = await check(input({ ...METADATA, tier: "hidden" }), OUTSIDE);
+    const found = await check(checkInput({ metadata: { ...METADATA, tier: "hidden" } }), NOTHING_OUTSIDE);
     expect(found.data).toEqual({
       explanation: "At least one metadata pair matches.",
       operator: "any",

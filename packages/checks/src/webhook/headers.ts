@@ -1,4 +1,4 @@
-import { isObject, Secret } from "@unigate/core";
+import { isConnectionHeader, isObject, Secret } from "@unigate/core";
 import { CheckParameterError } from "../define.ts";
 
 const MAX_HEADERS = 50;
@@ -6,22 +6,6 @@ const MAX_VALUE_LENGTH = 8_192;
 const NAME = /^[\w!#$%&'*+.^`|~-]{1,200}$/;
 /** Printable Latin-1 and tab: no line break can smuggle a header in. */
 const VALUE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
-
-/** Headers that belong to the connection, or say how the body is sent. */
-const NOT_FOR_USERS = new Set([
-  "accept-encoding",
-  "connection",
-  "content-length",
-  "expect",
-  "host",
-  "keep-alive",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
 
 /**
  * Headers by lower-case name, from an object, its JSON as text, or a Secret of that JSON. What is wrong is told by the
@@ -36,7 +20,7 @@ export function readHeaders(value: unknown): ReadonlyMap<string, Secret> {
   for (const [name, text] of entries) {
     const place = `headers.${name.slice(0, 100)}`;
     if (!NAME.test(name)) throw new CheckParameterError(place, "a header name");
-    if (NOT_FOR_USERS.has(name.toLowerCase())) throw new CheckParameterError(place, "no header of the connection: the gateway sets it");
+    if (isConnectionHeader(name.toLowerCase())) throw new CheckParameterError(place, "no header of the connection: the gateway sets it");
     if (typeof text !== "string" || text.length > MAX_VALUE_LENGTH || !VALUE.test(text))
       throw new CheckParameterError(place, `a text of at most ${MAX_VALUE_LENGTH} characters that a header can carry`);
     headers.set(name.toLowerCase(), new Secret(text));

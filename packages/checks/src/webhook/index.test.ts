@@ -1,5 +1,6 @@
 import { backgroundCall, isObject, jsonOf, Secret } from "@unigate/core";
 import { describe, expect, test } from "vitest";
+import { checkInput } from "../check-input.fixture.ts";
 import {
   type CheckInput,
   CheckParameterError,
@@ -13,21 +14,13 @@ import webhook from "./index.ts";
 
 const URL_TEXT = "https://hooks.example.com/check?a=1";
 
-const BEFORE: CheckInput = {
-  phase: "before",
+const BEFORE = checkInput({
   text: "hello",
   request: { model: "m", messages: [{ role: "user", content: "hello" }] },
-  requestText: "hello",
-  reply: null,
-  status: null,
   metadata: { team: "web" },
   model: "m",
-  provider: "openai",
-  headers: {},
-  surface: "chat",
   stream: true,
-  rewritten: false,
-};
+});
 const AFTER: CheckInput = {
   ...BEFORE,
   phase: "after",

@@ -6,45 +6,11 @@ import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readRedisAddress } from "../redis/address.ts";
 import { openRedis, type RedisLink } from "../redis/link.ts";
+import { MINUTE, manualClock, reserving, START, settling, take } from "./counters.fixture.ts";
 import { createMemoryCounters } from "./memory.ts";
-import type { Counters, ReserveCall, SettleCall, Take } from "./port.ts";
+import type { Counters, Take } from "./port.ts";
 import { createRedisCounters } from "./redis.ts";
 import { windowStart } from "./window.ts";
-
-const MINUTE = 60_000;
-const START = Date.parse("2026-03-04T05:06:07.890Z");
-
-function manualClock(): { now(): number; advance(ms: number): void } {
-  let time = START;
-  return {
-    now: () => time,
-    advance(ms) {
-      time += ms;
-    },
-  };
-}
-
-function take(over: Partial<Take> = {}): Take {
-  return { limitId: "rpm", bucket: "", measure: "requests", windowMs: MINUTE, limit: 3, amount: 1, ...over };
-}
-
-function reserving(reservationId: string, over: Partial<ReserveCall> = {}): ReserveCall {
-  return { organisationId: "org-a", reservationId, attempt: 0, leaseMs: MINUTE, request: [take()], target: null, ...over };
-}
-
-function settling(reservationId: string, over: Partial<SettleCall> = {}): SettleCall {
-  return {
-    organisationId: "org-a",
-    reservationId,
-    attempt: 0,
-    tokens: null,
-    costMicro: null,
-    refundRequest: false,
-    refundTarget: false,
-    last: true,
-    ...over,
-  };
-}
 
 /** More than any test takes, and exact in every store. */
 const PLENTY = 2 ** 50;

@@ -1,41 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { MINUTE, manualClock, reserving, settling, take } from "./counters.fixture.ts";
 import { createMemoryCounters } from "./memory.ts";
-import { CountersFullError, type ReserveCall, type SettleCall, type Take } from "./port.ts";
-
-const MINUTE = 60_000;
-const START = Date.parse("2026-03-04T05:06:07.890Z");
-
-function manualClock(): { now(): number; advance(ms: number): void } {
-  let time = START;
-  return {
-    now: () => time,
-    advance(ms) {
-      time += ms;
-    },
-  };
-}
-
-function take(over: Partial<Take> = {}): Take {
-  return { limitId: "rpm", bucket: "", measure: "requests", windowMs: MINUTE, limit: 3, amount: 1, ...over };
-}
-
-function reserving(reservationId: string, over: Partial<ReserveCall> = {}): ReserveCall {
-  return { organisationId: "org-a", reservationId, attempt: 0, leaseMs: MINUTE, request: [take()], target: null, ...over };
-}
-
-function settling(reservationId: string, over: Partial<SettleCall> = {}): SettleCall {
-  return {
-    organisationId: "org-a",
-    reservationId,
-    attempt: 0,
-    tokens: null,
-    costMicro: null,
-    refundRequest: false,
-    refundTarget: false,
-    last: true,
-    ...over,
-  };
-}
+import { CountersFullError } from "./port.ts";
 
 test("a finished or lost reservation leaves nothing but its windows", async () => {
   const clock = manualClock();

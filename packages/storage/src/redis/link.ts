@@ -58,8 +58,8 @@ export async function openRedis(options: RedisLinkOptions): Promise<RedisLink> {
     run: (operation, deadlineMs) => guard.run(() => operation(client), deadlineMs),
     defineScript(name, lua, keys) {
       client.defineCommand(name, { lua, numberOfKeys: keys });
-      const defined = (client as unknown as typeof call)[name];
-      if (defined !== undefined) call[name] = defined.bind(client);
+      const defined: unknown = Reflect.get(client, name);
+      if (typeof defined === "function") call[name] = (...words) => Reflect.apply(defined, client, words);
     },
     callScript(name, words) {
       const defined = call[name];
