@@ -1,15 +1,6 @@
-import {
-  CHAT_USAGE,
-  chatChunk,
-  chatCompletion,
-  chatReply,
-  chatStreamReply,
-  errorReply,
-  gatewayModes,
-  sseReply,
-  until,
-} from "@unigate/testkit";
+import { CHAT_USAGE, chatChunk, chatCompletion, chatReply, chatStreamReply, errorReply, sseReply, until } from "@unigate/testkit";
 import { describe, expect, test } from "vitest";
+import { setups } from "./engines.ts";
 import { type Answer, chat, readStream, target, withConfig } from "./http.ts";
 import { logsOf } from "./logs.ts";
 import { openAi, seenOf, seenOfStream } from "./sdk.ts";
@@ -17,7 +8,7 @@ import { declaredKey, expectSameInEveryMode, useStage } from "./stage.ts";
 
 const LONG = "Words that fill more than one piece. ".repeat(40);
 
-describe.each(gatewayModes)("the cache, %s", (mode) => {
+describe.each(setups)("the cache, %s", (mode) => {
   const neighbour = declaredKey("neighbour", { workspace: "ws-neighbour" });
   const stranger = declaredKey("stranger", { organisation: "org-stranger" });
   const stage = useStage(mode, { config: () => ({ version: 1, keys: [neighbour, stranger] }) });

@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import {
   framedChunks,
-  gatewayModes,
   jsonReply,
   loadOwnRecordings,
   loadRecordings,
@@ -15,6 +14,7 @@ import {
 } from "@unigate/testkit";
 import type OpenAI from "openai";
 import { describe, expect, test } from "vitest";
+import { setups } from "./engines.ts";
 import { withConfig } from "./http.ts";
 import { openAi, type Seen, seenOf, seenOfStream } from "./sdk.ts";
 import { expectSameInEveryMode, useStage } from "./stage.ts";
@@ -41,7 +41,7 @@ const recorded = existsSync(fixtures)
       .filter(isChat)
   : [];
 
-describe.each(gatewayModes)("chat, %s", (mode) => {
+describe.each(setups)("chat, %s", (mode) => {
   const stage = useStage(mode);
 
   describe("the mock provider", () => {

@@ -1,15 +1,16 @@
 import { readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeGatewayKey } from "@unigate/secrets";
-import { chatReply, gatewayModes, until } from "@unigate/testkit";
+import { chatReply, until } from "@unigate/testkit";
 import { beforeEach, describe, expect, test } from "vitest";
+import { setups } from "./engines.ts";
 import { type Answer, chat } from "./http.ts";
 import { declaredKey, useStage } from "./stage.ts";
 
 /** mesh.md section 6: changed or revoked within a second; the file is looked at each 250 ms and read once it is steady. */
 const PROMISED_MS = 1_000 + 2 * 250;
 
-describe.each(gatewayModes)("control, %s", (mode) => {
+describe.each(setups)("control, %s", (mode) => {
   const kept = declaredKey("kept");
   const bound = declaredKey("bound", { defaults: { config_id: "pc-main" } });
   const added = declaredKey("added");
@@ -199,7 +200,7 @@ describe.each(gatewayModes)("control, %s", (mode) => {
   });
 
   test("the first keys: made once, kept as hashes in a file that nobody else can read", async () => {
-    const file = join(stage.gateway.dataDir, mode === "mesh" ? "control/keys.json" : "keys.json");
+    const file = join(stage.gateway.dataDir, mode !== "single" ? "control/keys.json" : "keys.json");
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const text = readFileSync(file, "utf8");
     expect(stage.key).toMatch(/^ugw-/);

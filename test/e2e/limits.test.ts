@@ -1,5 +1,6 @@
-import { chatReply, chatStreamReply, errorReply, gatewayModes, until } from "@unigate/testkit";
+import { chatReply, chatStreamReply, errorReply, until } from "@unigate/testkit";
 import { beforeEach, describe, expect, test } from "vitest";
+import { setups } from "./engines.ts";
 import { type Answer, chat, openConnection, QUESTION, readStream, requestHead, send, target, withConfig } from "./http.ts";
 import { logsOf } from "./logs.ts";
 import { openAi } from "./sdk.ts";
@@ -17,7 +18,7 @@ function limited(name: string, value: number, over: object = {}): ReturnType<typ
   return declaredKey(name, { rate_limits: [{ type: "requests", unit: "rpm", value }], ...over });
 }
 
-describe.each(gatewayModes)("limits of a key, %s", (mode) => {
+describe.each(setups)("limits of a key, %s", (mode) => {
   const three = limited("three", 3);
   const ten = limited("ten", 10);
   const two = limited("two", 2);

@@ -1,7 +1,8 @@
 import type { JsonObject } from "@unigate/core";
 import { logRecordSchema } from "@unigate/events";
-import { chatReply, chatStreamReply, cutReply, errorReply, gatewayModes, hangReply, jsonReply, until } from "@unigate/testkit";
+import { chatReply, chatStreamReply, cutReply, errorReply, hangReply, jsonReply, until } from "@unigate/testkit";
 import { describe, expect, test } from "vitest";
+import { setups } from "./engines.ts";
 import { type Answer, chat, send, target, withConfig } from "./http.ts";
 import { logOf, logsOf } from "./logs.ts";
 import { openAi, seenOfStream } from "./sdk.ts";
@@ -10,7 +11,7 @@ import { declaredKey, expectSameInEveryMode, useStage } from "./stage.ts";
 const UUID_7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const QUESTION = { model: "gpt-test", messages: [{ role: "user" as const, content: "Hello" }] };
 
-describe.each(gatewayModes)("logs, %s", (mode) => {
+describe.each(setups)("logs, %s", (mode) => {
   const team = declaredKey("team", { defaults: { metadata: { team: "red", env: "of the key" } } });
   const neighbour = declaredKey("neighbour", { workspace: "ws-neighbour" });
   const whole = declaredKey("whole organisation", { type: "organisation-service" });

@@ -10,7 +10,6 @@ import {
   cutReply,
   errorReply,
   type GatewayService,
-  gatewayModes,
   hangReply,
   jsonReply,
   rawReply,
@@ -19,6 +18,7 @@ import {
 } from "@unigate/testkit";
 import { beforeAll, describe, expect, test } from "vitest";
 import { Canaries, filesBelow } from "./canaries.ts";
+import { setups } from "./engines.ts";
 import { type Answer, openConnection, QUESTION, type Question, requestHead, send, target, withConfig } from "./http.ts";
 import { logsOf } from "./logs.ts";
 import { useStage } from "./stage.ts";
@@ -26,7 +26,7 @@ import { useStage } from "./stage.ts";
 const SERVICES: GatewayService[] = ["control", "logging", "router", "cache", "policy", "guardrail", "connector", "edge"];
 const CHAT = "/v1/chat/completions";
 
-describe.each(gatewayModes)("secrets, %s", (mode) => {
+describe.each(setups)("secrets, %s", (mode) => {
   const canaries = new Canaries();
   const adminKey = canaries.make("admin-key");
   const gatewayKey = canaries.add("gateway-key", makeGatewayKey());
@@ -247,7 +247,7 @@ describe.each(gatewayModes)("secrets, %s", (mode) => {
       const files = filesBelow(dataDir);
       const holders = files.filter(({ bytes }) => canaries.foundIn(bytes).length > 0);
       expect(holders.map(({ path, bytes, mode: bits }) => [path, canaries.foundIn(bytes), bits])).toEqual(
-        mode === "mesh" ? [[join(dataDir, "master.key"), ["master-key"], 0o600]] : [],
+        mode !== "single" ? [[join(dataDir, "master.key"), ["master-key"], 0o600]] : [],
       );
       const keys = files.find(({ path }) => path.endsWith("keys.json"));
       const stored = (JSON.parse(String(keys?.bytes)) as { keys: JsonObject[] }).keys;

@@ -1,6 +1,7 @@
 import { makeGatewayKey } from "@unigate/secrets";
-import { type Gateway, type GatewayMode, type GatewayOptions, startGateway, startUpstream, type Upstream } from "@unigate/testkit";
+import { type Gateway, type GatewayOptions, startGateway, startUpstream, type Upstream } from "@unigate/testkit";
 import { afterAll, beforeAll, beforeEach, expect } from "vitest";
+import { type OwnEngines, type Setup, takeEngines } from "./engines.ts";
 
 /** A gateway and an upstream for one suite. */
 export interface Stage {
@@ -19,15 +20,17 @@ export interface StageOptions {
 }
 
 /** Starts an upstream and a gateway before the tests of a suite and stops them after; the upstream is reset between tests. */
-export function useStage(mode: GatewayMode, options: StageOptions = {}): Stage {
+export function useStage(setup: Setup, options: StageOptions = {}): Stage {
   let started: { gateway: Gateway; upstream: Upstream } | null = null;
+  let engines: OwnEngines | null = null;
   beforeAll(async () => {
+    if (setup === "mesh-engines") engines = await takeEngines();
     const upstream = await startUpstream();
     const config = options.config?.(upstream);
     const settings: GatewayOptions = {
-      mode,
+      mode: setup === "single" ? "single" : "mesh",
       ...(config === undefined ? {} : { config }),
-      ...(options.env === undefined ? {} : { env: options.env }),
+      env: { ...engines?.env, ...options.env },
       ...(options.restart === undefined ? {} : { restart: options.restart }),
     };
     started = { gateway: await startGateway(settings), upstream };
@@ -43,6 +46,7 @@ export function useStage(mode: GatewayMode, options: StageOptions = {}): Stage {
   afterAll(async () => {
     await started?.gateway.stop();
     await started?.upstream.close();
+    await engines?.release();
   });
   const running = (): { gateway: Gateway; upstream: Upstream } => {
     if (started === null) throw new Error("the stage is used before its suite began");
@@ -63,7 +67,7 @@ export function useStage(mode: GatewayMode, options: StageOptions = {}): Stage {
 
 const remembered = new Map<string, unknown>();
 
-/** Proves that both modes give the same: the first to come is kept, the next must equal it. */
+/** Proves that every setup gives the same: the first to come is kept, the next must equal it. */
 export function expectSameInEveryMode(what: string, value: unknown): void {
   const text: unknown = JSON.parse(JSON.stringify(value));
   if (remembered.has(what)) expect(text).toEqual(remembered.get(what));
