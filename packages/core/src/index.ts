@@ -24,13 +24,17 @@ export { bufferOfJson, isObject, type JsonObject, jsonOf, MAX_JSON_DEPTH } from 
 export { chooseByWeight } from "./plan/choose-by-weight.ts";
 export { planConfig } from "./plan/plan.ts";
 export type { PlanChoice, PlanHedge, PlanLeaf, PlanNode, Planned, PlanSequence, PlanView } from "./plan/types.ts";
+export { isPolicyKey, POLICY_KEYS } from "./policies/keys.ts";
 export type {
   ApiKeyResource,
   ConfigResource,
   GuardrailResource,
+  PolicyCondition,
+  PolicySetResource,
   ProviderListResource,
   ProviderResource,
   RateLimit,
+  RateLimitPolicy,
 } from "./resources.ts";
 export { type Credentials, Secret } from "./secret.ts";
 export { startTrace, type TraceContext } from "./trace.ts";

@@ -2,9 +2,50 @@ import type { JsonObject } from "./json.ts";
 
 /** A limit on a key or a provider. */
 export interface RateLimit {
-  readonly type: "requests" | "tokens";
-  readonly unit: "rps" | "rpm" | "rph" | "rpd" | "rpw";
+  /** "concurrency" = requests at one time. */
+  readonly type: "requests" | "tokens" | "concurrency";
+  /** A second, minute, hour, day or week; null for concurrency, and only there. */
+  readonly unit: "rps" | "rpm" | "rph" | "rpd" | "rpw" | null;
+  /** A whole number; 0 = blocked. */
   readonly value: number;
+}
+
+/** What a request must be for a policy to count it. */
+export interface PolicyCondition {
+  /** One of POLICY_KEYS, or "metadata." and a name. */
+  readonly key: string;
+  /** Any of these; "*" = any value at all. A model is written "@slug/model", and "@slug/*" is all of a provider's. */
+  readonly value: string | readonly string[];
+  /** Turns it round: every value but these. A request that has no value never matches. */
+  readonly excludes: boolean;
+}
+
+/** A limit on all requests of an organisation, or a workspace, that are alike (spec 2.16, behaviour 10.2). */
+export interface RateLimitPolicy {
+  readonly id: string;
+  readonly name: string | null;
+  readonly organisation_id: string;
+  /** Null = every workspace of the organisation. */
+  readonly workspace_id: string | null;
+  /** All of them hold. */
+  readonly conditions: readonly PolicyCondition[];
+  /** Requests that differ in one of these are counted apart; one without such a value is not counted. Empty = all together. */
+  readonly group_by: readonly { readonly key: string }[];
+  readonly type: RateLimit["type"];
+  /** Null for concurrency, and only there. */
+  readonly unit: "rpm" | "rph" | "rpd" | "rpw" | null;
+  /** A whole number; 0 = blocked. */
+  readonly value: number;
+  /** Archived policies count nothing. */
+  readonly status: "active" | "archived";
+  /** When nothing can be counted: "open" lets requests through uncounted, "closed" answers 503. */
+  readonly on_store_loss: "open" | "closed";
+}
+
+/** `Resolved.json` of kind policy_set; its id is the organisation's. */
+export interface PolicySetResource {
+  readonly rate_limits: readonly RateLimitPolicy[];
+  readonly usage_limits: readonly [];
 }
 
 /** `Resolved.json` of kind api_key (by hash or by id; id "admin" is the admin key). */

@@ -8,7 +8,7 @@ const NO_HASH = Buffer.alloc(0);
 export function changesBetween(before: Snapshot, after: Snapshot): Ref[] {
   const [old, now] = [placed(before), placed(after)];
   const refs: Ref[] = [];
-  const organisations = new Set<string>();
+  const [withProviders, withPolicies] = [new Set<string>(), new Set<string>()];
   for (const place of new Set([...old.keys(), ...now.keys()])) {
     const [was, is] = [old.get(place), now.get(place)];
     if (was?.version === is?.version) continue;
@@ -17,11 +17,16 @@ export function changesBetween(before: Snapshot, after: Snapshot): Ref[] {
     refs.push(refOf(item));
     // A key that has another text: its old text must be forgotten as well.
     if (was?.keyHash && is?.keyHash && !was.keyHash.equals(is.keyHash)) refs.push(refOf(was));
-    if (item.kind === "provider") organisations.add(item.organisationId);
+    if (item.kind === "provider") withProviders.add(item.organisationId);
+    if (item.kind === "rate_limit_policy") withPolicies.add(item.organisationId);
   }
-  for (const organisationId of organisations)
-    refs.push({ kind: "providers", id: "", tenant: { organisationId, workspaceId: "" }, keyHash: NO_HASH, version: "" });
+  for (const organisationId of withProviders) refs.push(listRef("providers", "", organisationId));
+  for (const organisationId of withPolicies) refs.push(listRef("policy_set", organisationId, organisationId));
   return refs;
+}
+
+function listRef(kind: "providers" | "policy_set", id: string, organisationId: string): Ref {
+  return { kind, id, tenant: { organisationId, workspaceId: "" }, keyHash: NO_HASH, version: "" };
 }
 
 function placed(snapshot: Snapshot): Map<string, Item> {

@@ -4,6 +4,7 @@ import type { DeclaredConfig, DeclaredKey } from "./declared/grammar.ts";
 import { type Finding, quoted } from "./declared/problem.ts";
 import { expandScope, SCOPES } from "./declared/scopes.ts";
 import type { Draft } from "./item.ts";
+import { rateLimitsOf } from "./rate-limits.ts";
 import { DEFAULT_ORGANISATION, DEFAULT_WORKSPACE } from "./tenants.ts";
 
 /** Declared keys and what is wrong with them. `configs` are those that a default may name. */
@@ -62,7 +63,7 @@ function keyResource(key: DeclaredKey, find: (field: string, message: string) =>
       metadata: defaults?.metadata ?? {},
       allow_config_override: defaults?.allow_config_override ?? true,
     },
-    rate_limits: key.rate_limits ?? [],
+    rate_limits: rateLimitsOf(key.rate_limits),
     allowed_models: key.allowed_models ?? null,
     allowed_providers: key.allowed_providers ?? null,
     key_sha256: hashOf(key, find),

@@ -44,6 +44,14 @@ describe("unigate.yaml", () => {
     ["an alias of a provider and of a field", "version: 1\nproviders: [{ slug: t, provider: together, aws_region: eu-1 }]"],
     ["the same slug in two workspaces", "version: 1\nproviders: [{ slug: m, provider: mock, workspace: a }, { slug: m, provider: mock }]"],
     ["a config with a credential", "version: 1\nconfigs: [{ id: pc-a, config: { provider: openai, api_key: x, retry: { attempts: 5 } } }]"],
+    [
+      "limits of all kinds",
+      `version: 1\nkeys: [{ name: a, key: ${KEY}, scopes: ['*'], rate_limits: [{ type: concurrency, value: 3 }, { type: tokens, unit: rps, value: 0 }] }]`,
+    ],
+    [
+      "a policy",
+      "version: 1\npolicies: { rate_limits: [{ id: p, conditions: [{ key: metadata.team, value: [a, b], excludes: true }], group_by: [{ key: api_key }], type: tokens, unit: rpw, value: 5 }] }",
+    ],
     ["a family of scopes", `version: 1\nkeys: [{ name: a, key: ${KEY}, scopes: [configs.*, "*"] }]`],
     [
       "a hash in place of a key",
@@ -182,7 +190,45 @@ describe("unigate.yaml", () => {
       `version: 1\nkeys: [{ name: a, key: ${KEY}, scopes: ['*'], expires_at: soon }]`,
       ["2 keys[0].expires_at: expected a date such as 2030-01-31T00:00:00Z, or Unix milliseconds"],
     ],
-    ["policies", "version: 1\npolicies: { rate_limits: [{}] }", ["2 policies.rate_limits: policies of rate limits are not available yet"]],
+    [
+      "a policy without its fields",
+      "version: 1\npolicies: { rate_limits: [{}] }",
+      [
+        "2 policies.rate_limits[0].id: expected a text, but it is missing",
+        '2 policies.rate_limits[0].type: expected one of "requests", "tokens", "concurrency"',
+        "2 policies.rate_limits[0].value: expected a number, but it is missing",
+      ],
+    ],
+    [
+      "a policy that looks at something unknown",
+      "version: 1\npolicies: { rate_limits: [{ id: p, type: requests, unit: rpm, value: 1, group_by: [{ key: modle }] }] }",
+      [
+        "2 policies.rate_limits[0].group_by[0].key: expected metadata.<name>, or one of api_key, organisation_id, workspace_id, virtual_key, provider, config, prompt, model, endpoint_type",
+      ],
+    ],
+    [
+      "a policy with an empty condition",
+      "version: 1\npolicies: { rate_limits: [{ id: p, type: requests, unit: rpm, value: 1, conditions: [{ key: model, value: 5 }] }] }",
+      ["2 policies.rate_limits[0].conditions[0].value: expected a text, or a list of texts"],
+    ],
+    [
+      "a window for concurrency, and none for requests",
+      `version: 1\npolicies: { rate_limits: [{ id: p, type: concurrency, unit: rpm, value: 1 }] }\nkeys: [{ name: a, key: ${KEY}, scopes: ['*'], rate_limits: [{ type: requests, value: 1 }] }]`,
+      [
+        "3 keys[0].rate_limits[0].unit: expected a unit for requests and tokens, and none for concurrency",
+        "2 policies.rate_limits[0].unit: expected a unit for requests and tokens, and none for concurrency",
+      ],
+    ],
+    [
+      "the id of a policy twice in an organisation, whatever the workspace",
+      "version: 1\npolicies:\n  rate_limits:\n    - { id: p, type: requests, unit: rpm, value: 1 }\n    - { id: p, type: tokens, unit: rpd, value: 1, workspace: w }",
+      ["5 policies.rate_limits[1]: the same name as policies.rate_limits[0]"],
+    ],
+    [
+      "policies of usage",
+      "version: 1\npolicies: { usage_limits: [{}] }",
+      ["2 policies.usage_limits: policies of usage limits are not available yet"],
+    ],
     ["prompts", "version: 1\nprompts: [{}]", ["2 prompts: saved prompts are not available yet"]],
     ["a guardrail without checks", "version: 1\nguardrails: [{ id: a, checks: [] }]", ["2 guardrails[0].checks: expected at least 1 item"]],
     [

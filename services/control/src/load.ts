@@ -8,6 +8,7 @@ import { declaredGuardrails } from "./guardrails.ts";
 import { type Draft, placeOf } from "./item.ts";
 import { declaredKeys } from "./keys.ts";
 import { type CatalogueProvider, declaredProviders, environmentProviders } from "./providers.ts";
+import { declaredRateLimitPolicies } from "./rate-limits.ts";
 
 /** What decides how a declared file is read. */
 export interface LoadDeps {
@@ -48,12 +49,13 @@ const neverSeals: Pick<Sealer, "seal"> = {
 };
 
 function draftsOf(declared: Declared, deps: LoadDeps): { readonly drafts: readonly Draft[]; readonly findings: readonly Finding[] } {
-  const { providers = [], configs = [], keys = [], guardrails = [] } = declared;
+  const { providers = [], configs = [], keys = [], guardrails = [], policies = {} } = declared;
   const sections = {
     providers: declaredProviders(providers, deps.catalogue, deps.sealer),
     configs: declaredConfigs(configs, deps.checkConfig, deps.sealer),
     keys: declaredKeys(keys, configs),
     guardrails: { drafts: declaredGuardrails(guardrails), findings: [] },
+    "policies.rate_limits": { drafts: declaredRateLimitPolicies(policies.rate_limits ?? []), findings: [] },
   };
   const found = Object.entries(sections).flatMap(([name, { drafts, findings }]) => [...findings, ...repeated(name, drafts)]);
   return { drafts: Object.values(sections).flatMap(({ drafts }) => drafts), findings: found };

@@ -3,6 +3,7 @@ import type { Sealer } from "@unigate/secrets";
 import type { DeclaredProvider } from "./declared/grammar.ts";
 import { type Finding, quoted } from "./declared/problem.ts";
 import type { Draft } from "./item.ts";
+import { rateLimitsOf } from "./rate-limits.ts";
 import { DEFAULT_ORGANISATION } from "./tenants.ts";
 
 /** What control needs to know of the catalogue (packages/providers). */
@@ -77,7 +78,7 @@ export function declaredProviders(
       settings,
       custom_host: customHost,
       allow_custom_host: item.allow_custom_host ?? false,
-      rate_limits: item.rate_limits ?? [],
+      rate_limits: rateLimitsOf(item.rate_limits),
     };
     return providerDraft(json, credentials, sealer);
   });

@@ -1,5 +1,5 @@
 import type { Ref } from "@unigate/contracts";
-import { bufferOfJson, jsonOf, type ProviderResource } from "@unigate/core";
+import { bufferOfJson, jsonOf, type PolicySetResource, type ProviderResource, type RateLimitPolicy } from "@unigate/core";
 import type { Sealer } from "@unigate/secrets";
 import { type Draft, finishDraft, type Item, placeOf } from "./item.ts";
 import { tenantDrafts } from "./tenants.ts";
@@ -50,25 +50,37 @@ function indexed(items: readonly Item[], sealer: Pick<Sealer, "fingerprint">): S
 
   /** The list of all providers that a tenant sees, made once a tenant. */
   function providers(organisationId: string, workspaceId: string): Item {
-    const place = `${organisationId}\n${workspaceId}`;
-    const made = lists.get(place);
-    if (made !== undefined) return made;
-    const seen = items.filter((item) => item.kind === "provider" && named("provider", organisationId, workspaceId, item.id) === item);
-    const json = { providers: seen.map((item) => jsonOf(item.json) as ProviderResource) };
+    return list("providers", "", organisationId, workspaceId, () => {
+      const seen = items.filter((item) => item.kind === "provider" && named("provider", organisationId, workspaceId, item.id) === item);
+      return { seen, json: { providers: seen.map((item) => jsonOf(item.json) as ProviderResource) } };
+    });
+  }
+
+  /** All policies of an organisation; what holds for a workspace only says so itself. */
+  function policySet(organisationId: string): Item {
+    return list("policy_set", organisationId, organisationId, "", () => {
+      const seen = items.filter((item) => item.kind === "rate_limit_policy" && item.organisationId === organisationId);
+      const json: PolicySetResource = { rate_limits: seen.map((item) => jsonOf(item.json) as RateLimitPolicy), usage_limits: [] };
+      return { seen, json };
+    });
+  }
+
+  function list(
+    kind: string,
+    id: string,
+    organisationId: string,
+    workspaceId: string,
+    make: () => { readonly seen: readonly Item[]; readonly json: object },
+  ): Item {
+    const place = placeOf({ kind, id, organisationId, workspaceId });
+    const known = lists.get(place);
+    if (known !== undefined) return known;
+    const { seen, json } = make();
     const version = sealer.fingerprint(seen.map((item) => item.version).join());
-    const list: Item = {
-      kind: "providers",
-      id: "",
-      organisationId,
-      workspaceId,
-      json: bufferOfJson(json),
-      sealed: undefined,
-      version,
-      keyHash: null,
-    };
+    const made: Item = { kind, id, organisationId, workspaceId, json: bufferOfJson(json), sealed: undefined, version, keyHash: null };
     // Tenants come from keys, so they are as many as workspaces; what is asked for beyond them is not kept.
-    if (lists.size < 10_000) lists.set(place, list);
-    return list;
+    if (lists.size < 10_000) lists.set(place, made);
+    return made;
   }
 
   return {
@@ -78,16 +90,14 @@ function indexed(items: readonly Item[], sealer: Pick<Sealer, "fingerprint">): S
       const { organisationId = "", workspaceId = "" } = ref.tenant ?? {};
       const organisation = byName.get(nameOf("organisation", organisationId, organisationId))?.[0];
       if (organisation === undefined) return undefined;
-      if (ref.kind === "organisation") return ref.id === "" || ref.id === organisationId ? organisation : undefined;
-      if (ref.kind === "policy_set") return { ...organisation, kind: "policy_set", json: NO_POLICIES, version: "none" };
+      const isOwn = ref.id === "" || ref.id === organisationId;
+      if (ref.kind === "organisation") return isOwn ? organisation : undefined;
+      if (ref.kind === "policy_set") return isOwn ? policySet(organisationId) : undefined;
       if (ref.kind === "providers") return providers(organisationId, workspaceId);
       return named(ref.kind, organisationId, workspaceId, ref.id);
     },
   };
 }
-
-/** Policies are not available yet. */
-const NO_POLICIES = bufferOfJson({ rate_limits: [], usage_limits: [] });
 
 function nameOf(kind: string, organisationId: string, id: string): string {
   return `${kind}\n${organisationId}\n${id}`;

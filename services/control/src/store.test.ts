@@ -136,6 +136,7 @@ describe("first start", () => {
     expect(jsonFor(ref("organisation", "org-default"))).toMatchObject({ default_workspace_id: "ws-default" });
     expect(jsonFor(ref("workspace", "ws-default"))).toMatchObject({ organisation_id: "org-default" });
     expect(jsonFor(ref("policy_set", ""))).toEqual({ rate_limits: [], usage_limits: [] });
+    expect(found(ref("policy_set", "org-other"))).toBeUndefined();
     expect(found(ref("organisation", "org-other", { tenant: { organisationId: "org-other", workspaceId: "" } }))).toBeUndefined();
   });
 });
@@ -323,6 +324,42 @@ describe("reload", () => {
     const after = found(ref("provider", "a"));
     expect(after?.version).not.toBe(before?.version);
     expect(after?.sealed && reveal(after.sealed, "provider/a")).toEqual({ api_key: "two" });
+  });
+
+  test("the policies of an organisation are one set, which changes with any of them", async () => {
+    const yaml = (value: number) => `version: 1
+policies:
+  rate_limits:
+    - { id: teams, name: Teams, group_by: [{ key: metadata.team }], type: requests, unit: rph, value: ${value}, on_store_loss: closed }
+    - { id: slow, conditions: [{ key: model, value: "@openai/*" }], type: concurrency, value: 2, workspace: w, status: archived }
+    - { id: other, type: tokens, unit: rpd, value: 1, organisation: acme }`;
+    await open(yaml(5));
+    const set = found(ref("policy_set", "org-default"));
+    const teams = {
+      id: "teams",
+      name: "Teams",
+      organisation_id: "org-default",
+      workspace_id: null,
+      conditions: [],
+      on_store_loss: "closed",
+    };
+    expect(jsonFor(ref("policy_set", "org-default"))).toEqual({
+      rate_limits: [
+        { ...teams, group_by: [{ key: "metadata.team" }], type: "requests", unit: "rph", value: 5, status: "active" },
+        {
+          ...{ id: "slow", name: null, organisation_id: "org-default", workspace_id: "w", on_store_loss: "open", status: "archived" },
+          conditions: [{ key: "model", value: "@openai/*", excludes: false }],
+          ...{ group_by: [], type: "concurrency", unit: null, value: 2 },
+        },
+      ],
+      usage_limits: [],
+    });
+    const changes = await changesOf(async () => {
+      await writeFile(file, yaml(6));
+      await store!.reload();
+    });
+    expect(changes).toEqual(["rate_limit_policy org-default/ teams", "policy_set org-default/ org-default"]);
+    expect(found(ref("policy_set", "org-default"))?.version).not.toBe(set?.version);
   });
 
   test("a key that got another text is told by both hashes", async () => {

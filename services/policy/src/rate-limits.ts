@@ -2,7 +2,7 @@ import type { RateLimit } from "@unigate/core";
 import type { Take } from "@unigate/storage";
 
 /** Window of each unit in ms (behaviour 10.1). */
-const WINDOW_MS: Readonly<Record<RateLimit["unit"], number>> = {
+const WINDOW_MS: Readonly<Record<NonNullable<RateLimit["unit"]>, number>> = {
   rps: 1_000,
   rpm: 60_000,
   rph: 3_600_000,
@@ -28,11 +28,15 @@ export function appliedLimits(
 ): AppliedLimit[] {
   const applied = new Map<string, AppliedLimit>();
   for (const { type, unit, value } of limits) {
-    const limitId = `${owner}/${ownerId}/${type}/${unit}`;
+    const limitId = `${owner}/${ownerId}/${type}${unit === null ? "" : `/${unit}`}`;
     const known = applied.get(limitId);
     if (known !== undefined && known.take.limit <= value) continue;
-    const amount = type === "requests" ? 1 : Math.max(1, tokens);
-    applied.set(limitId, { unit, take: { limitId, bucket: "", measure: type, windowMs: WINDOW_MS[unit], limit: value, amount } });
+    const measure = type === "tokens" ? "tokens" : "requests";
+    const amount = measure === "tokens" ? Math.max(1, tokens) : 1;
+    applied.set(limitId, {
+      unit,
+      take: { limitId, bucket: "", measure, windowMs: unit === null ? null : WINDOW_MS[unit], limit: value, amount },
+    });
   }
   return [...applied.values()];
 }

@@ -108,6 +108,6 @@ function remainingOf(scope: Scope | null, result: ScopeResult | null): Remaining
   if (scope === null || result === null) return [];
   return scope.limits.map(({ unit, take }, index) => {
     const state = result.remaining[index];
-    return { policyId: take.limitId, unit, limit: take.limit, left: state?.left ?? 0, resetsAt: state?.resetsAt ?? 0 };
+    return { policyId: take.limitId, unit: unit ?? "", limit: take.limit, left: state?.left ?? 0, resetsAt: state?.resetsAt ?? 0 };
   });
 }

@@ -1,4 +1,4 @@
-import { CREDENTIAL_FIELDS, SETTING_FIELDS } from "@unigate/core";
+import { CREDENTIAL_FIELDS, isPolicyKey, POLICY_KEYS, SETTING_FIELDS } from "@unigate/core";
 import { z } from "zod";
 
 // unigate.yaml, version 1 (DESIGN section 8). Strict: an unknown field is a problem.
@@ -11,13 +11,20 @@ const anyObject = z.record(z.string(), z.unknown());
 /** Where a thing belongs: org-default and all its workspaces unless said. */
 const tenant = { organisation: slug.optional(), workspace: slug.optional() };
 
+const limitType = z.enum(["requests", "tokens", "concurrency"]);
+const limitValue = z.int().min(0);
+
+/** Requests and tokens are counted over a window, concurrency is not. */
+function unitFits(limit: { readonly type: string; readonly unit?: string | null | undefined }): boolean {
+  return (limit.type === "concurrency") === (limit.unit === undefined || limit.unit === null);
+}
+const unitMisfit = { path: ["unit"], error: "expected a unit for requests and tokens, and none for concurrency" };
+
 const rateLimits = z
   .array(
-    z.strictObject({
-      type: z.enum(["requests", "tokens"]),
-      unit: z.enum(["rps", "rpm", "rph", "rpd", "rpw"]),
-      value: z.int().min(0),
-    }),
+    z
+      .strictObject({ type: limitType, unit: z.enum(["rps", "rpm", "rph", "rpd", "rpw"]).nullish(), value: limitValue })
+      .refine(unitFits, unitMisfit),
   )
   .optional();
 
@@ -83,6 +90,34 @@ const guardrail = z.strictObject({
   ...tenant,
 });
 
+const policyKey = z
+  .string()
+  .max(200)
+  .refine(isPolicyKey, { error: `expected metadata.<name>, or one of ${POLICY_KEYS.join(", ")}` });
+
+const conditionValue = z.union([text, z.array(text).min(1).max(1_000)], { error: "expected a text, or a list of texts" });
+
+const rateLimitPolicy = z
+  .strictObject({
+    id: slug,
+    name: text.max(255).optional(),
+    conditions: z
+      .array(z.strictObject({ key: policyKey, value: conditionValue, excludes: z.boolean().optional() }))
+      .max(100)
+      .optional(),
+    group_by: z
+      .array(z.strictObject({ key: policyKey }))
+      .max(20)
+      .optional(),
+    type: limitType,
+    unit: z.enum(["rpm", "rph", "rpd", "rpw"]).nullish(),
+    value: limitValue,
+    status: z.enum(["active", "archived"]).optional(),
+    on_store_loss: z.enum(["open", "closed"]).optional(),
+    ...tenant,
+  })
+  .refine(unitFits, unitMisfit);
+
 const notYet = (what: string) => z.array(z.unknown()).max(0, `${what} are not available yet`).optional();
 
 export const declaredSchema = z.strictObject({
@@ -91,7 +126,9 @@ export const declaredSchema = z.strictObject({
   configs: z.array(config).max(10_000).optional(),
   keys: z.array(key).max(10_000).optional(),
   guardrails: z.array(guardrail).max(10_000).optional(),
-  policies: z.strictObject({ rate_limits: notYet("policies of rate limits"), usage_limits: notYet("policies of usage limits") }).optional(),
+  policies: z
+    .strictObject({ rate_limits: z.array(rateLimitPolicy).max(1_000).optional(), usage_limits: notYet("policies of usage limits") })
+    .optional(),
   prompts: notYet("saved prompts"),
 });
 
@@ -100,3 +137,5 @@ export type DeclaredProvider = NonNullable<Declared["providers"]>[number];
 export type DeclaredConfig = NonNullable<Declared["configs"]>[number];
 export type DeclaredKey = NonNullable<Declared["keys"]>[number];
 export type DeclaredGuardrail = NonNullable<Declared["guardrails"]>[number];
+export type DeclaredRateLimits = DeclaredKey["rate_limits"];
+export type DeclaredRateLimitPolicy = z.infer<typeof rateLimitPolicy>;
