@@ -298,14 +298,17 @@ describe.each(gatewayModes)("guardrails, %s", (mode) => {
       expect((await ask({ input_guardrails: [{ id: "pg-saved", deny: false }] }, asked(SECRET_WORD))).status).toBe(246);
     });
 
-    test("a saved one belongs to its organisation; one that is not there passes with its error", async () => {
-      stage.upstream.always(chatReply("ok"));
-      const config = withConfig(here({ input_guardrails: ["pg-saved"] }));
-      const foreign = await chat(stage.gateway, stranger.key, config, asked(SECRET_WORD));
-      expect(foreign.status).toBe(200);
-      expect(resultsOf(foreign).before_request_hooks).toMatchObject([
-        { checks: [{ error: { message: 'there is no guardrail "pg-saved"' } }] },
+    test.each([
+      ["of another organisation", "pg-saved", true],
+      ["that was misspelt", "pg-savd", false],
+    ])("one %s is refused: nothing passes unchecked", async (_, id, asStranger) => {
+      const config = withConfig(here({ input_guardrails: [id] }));
+      const answer = await chat(stage.gateway, asStranger ? stranger.key : stage.key, config, asked("anything"));
+      expect([answer.status, answer.error()]).toEqual([
+        400,
+        expect.objectContaining({ code: "unknown_guardrail", message: `There is no saved guardrail "${id}" in this workspace.` }),
       ]);
+      expect(stage.upstream.requests).toEqual([]);
     });
 
     test("feedback names the checks by what became of them", async () => {

@@ -20,6 +20,7 @@ export const ERRORS = {
   config_override_forbidden: { status: 400, text: "This API key has a fixed config; a config header is not allowed with it." },
   provider_required: { status: 400, text: "No provider was named." },
   unknown_provider: { status: 400, text: "There is no such provider." },
+  unknown_guardrail: { status: 400, text: "There is no saved guardrail with this id." },
   credential_required: { status: 400, text: "The provider needs a credential." },
   invalid_custom_host: { status: 400, text: "The custom host is not allowed." },
   endpoint_not_supported: { status: 400, text: "The provider does not support this endpoint." },

@@ -1,4 +1,14 @@
-import { type CompiledLeaf, type GuardrailResource, type HookRule, headerForCheck, isObject, type JsonObject, jsonOf } from "@unigate/core";
+import {
+  type CompiledLeaf,
+  GatewayError,
+  type GuardrailResource,
+  type HookRule,
+  headerForCheck,
+  isObject,
+  type JsonObject,
+  jsonOf,
+} from "@unigate/core";
+import type { Resolution } from "@unigate/resolve";
 import type { Run } from "../run-state.ts";
 
 /** A hook as it holds for an attempt: a saved guardrail's own actions where the config gives no others. */
@@ -34,9 +44,9 @@ interface Read {
 const remembered = new WeakMap<HookRule, Read>();
 
 /**
- * The effective hooks of a leaf, saved ones found in the cache of the resolver (behaviour 7.1). One that is not there,
- * or that control cannot be asked for, goes by the config alone, and as one that may deny. Throws GatewayError when the
- * call is cancelled first.
+ * The effective hooks of a leaf, saved ones found in the cache of the resolver (behaviour 7.1). One that
+ * control cannot be asked for goes by the config alone, and as one that may deny. Throws unknown_guardrail, and
+ * GatewayError when the call is cancelled first.
  */
 export async function resolveHooks(run: Run, leaf: CompiledLeaf): Promise<LeafHooks> {
   const { beforeHooks, afterHooks } = leaf;
@@ -63,14 +73,22 @@ async function savedGuardrail(run: Run, id: string): Promise<GuardrailResource |
   const { resolver, log } = run.deps;
   const ref = { kind: "guardrail", id, tenant: run.request.principal.tenant } as const;
   const known = resolver.peek<GuardrailResource>(ref);
-  if (known !== undefined) return known?.value ?? null;
+  if (known !== undefined) return existing(known, id);
+  let found: Resolution<GuardrailResource> | null;
   try {
-    return (await resolver.resolve<GuardrailResource>(ref, run.call))?.value ?? null;
+    found = await resolver.resolve<GuardrailResource>(ref, run.call);
   } catch (error) {
     if (run.call.cancel.cancelled) throw error;
     log.warn({ traceId: run.request.trace.traceId, guardrail: id, error: String(error) }, "a saved guardrail could not be read");
     return null;
   }
+  return existing(found, id);
+}
+
+/** A misspelt guardrail must not let everything pass (behaviour 1.2). */
+function existing(found: Resolution<GuardrailResource> | null, id: string): GuardrailResource {
+  if (found !== null) return found.value;
+  throw new GatewayError("unknown_guardrail", `There is no saved guardrail "${id.slice(0, 80)}" in this workspace.`);
 }
 
 /** What the config says of a hook; nothing when it only names it. */
