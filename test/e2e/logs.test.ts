@@ -38,7 +38,7 @@ describe.each(setups)("logs, %s", (mode) => {
   /** What the record says of a call, whole and in the form of the schema. */
   async function recordsOf(traceId: string, count = 1, key = stage.key): Promise<JsonObject[]> {
     const records = await logsOf(stage.gateway, key, traceId, count);
-    const known = Object.keys(logRecordSchema.shape);
+    const known = [...Object.keys(logRecordSchema.shape), "cost", "cost_currency"];
     for (const { id } of records) {
       const record = await logOf(stage.gateway, key, String(id));
       const read = logRecordSchema.safeParse(record);
@@ -101,6 +101,8 @@ describe.each(setups)("logs, %s", (mode) => {
         units: {},
       },
       cost_micro_usd: null,
+      cost: null,
+      cost_currency: "USD",
       cache_status: "DISABLED",
       retries: [],
       finish_reason: "stop",
@@ -140,6 +142,25 @@ describe.each(setups)("logs, %s", (mode) => {
     const found = await logOf(stage.gateway, stage.key, String(record?.["id"]));
     expect(found["request"]).toMatchObject({ body: { stream: true } });
     expect(found["response"]).toMatchObject({ body: { choices: [{ message: { content: "hello back" }, finish_reason: "stop" }] } });
+  });
+
+  test("what a call costs, unary and streamed, and nothing for a stored answer", async () => {
+    const traceId = newTrace();
+    const headers = { ...withConfig(here({ cache: { mode: "simple", max_age: 60 } })), "x-gateway-trace-id": traceId };
+    const body = { model: "gpt-4o", messages: [{ role: "user", content: traceId }] };
+    stage.upstream.script(chatReply("ok"), chatStreamReply(["ok"]));
+    await chat(stage.gateway, stage.key, headers, body);
+    await chat(stage.gateway, stage.key, headers, body);
+    await chat(stage.gateway, stage.key, { ...headers, "x-gateway-cache-force-refresh": "true" }, { ...body, stream: true });
+    const records = (await recordsOf(traceId, 3)).toReversed();
+    // 9 tokens at 2.50 and 3 at 10 USD for a million.
+    const known = { usage: { input: 9, output_text: 3 }, cost_micro_usd: 53, cost: 0.000053, cost_currency: "USD" };
+    expect(records).toMatchObject([
+      { stream: false, ...known },
+      { outcome: "cache_hit", cost_micro_usd: 0, cost: 0, cost_currency: "USD" },
+      { stream: true, ...known },
+    ]);
+    expect(await logOf(stage.gateway, stage.key, String(records[0]?.["id"]))).toMatchObject({ cost: 0.000053, cost_currency: "USD" });
   });
 
   test("the time until a stream's first word", async () => {

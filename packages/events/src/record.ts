@@ -81,7 +81,12 @@ const head = z.object({
     ),
   error: fault.nullable(),
   usage: usage.nullable(),
-  cost_micro_usd: z.number().int().min(0).nullable().describe("null when the price is not known, never 0 for that"),
+  cost_micro_usd: z
+    .number()
+    .int()
+    .min(0)
+    .nullable()
+    .describe("by the list prices of its time; null when the price is not known, never 0 for that"),
   cache_status: z.string().nullable().describe("HIT, SEMANTIC HIT, MISS, REFRESH, DISABLED"),
   retries: z.array(retry).describe("tries of this target before the last one"),
   finish_reason: z.string().nullable(),

@@ -1,5 +1,6 @@
 import type { CachePort, ConnectorPort, ControlPort, GuardrailPort, LoggingPort, PolicyPort, RouterPort } from "@unigate/contracts";
 import type { Clock } from "@unigate/core";
+import type { Prices } from "@unigate/prices";
 import type { Resolver } from "@unigate/resolve";
 import type { Health, Logger, Metrics } from "@unigate/runtime";
 import type { Spool } from "@unigate/spool";
@@ -34,6 +35,7 @@ export interface EdgeParts {
   readonly logging: LoggingPort;
   readonly resolver: Resolver;
   readonly spool: Spool;
+  readonly prices: Prices;
   readonly limits: EdgeLimits;
   readonly clock: Clock;
   readonly log: Logger;

@@ -2,7 +2,8 @@ import type { Failure, JsonReply, LogQuery, LogRef, Tenant } from "@unigate/cont
 import { ERRORS, type ErrorCode } from "@unigate/core";
 import { cursorOf, readCursor } from "./cursor.ts";
 import { readFilter } from "./filter.ts";
-import type { FoundLog, LogPage, LogStore } from "./log-store.ts";
+import type { LogPage, LogStore } from "./log-store.ts";
+import { shownHead, shownRecord } from "./shown-log.ts";
 
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 100;
@@ -27,7 +28,7 @@ export async function queryLogs(store: LogStore, query: LogQuery): Promise<JsonR
 export async function getLog(store: LogStore, { tenant, id }: LogRef): Promise<JsonReply> {
   const found = names(tenant) ? await store.get(tenant, id) : null;
   if (found === null) return failed("not_found", "There is no log with this id.", "id");
-  return { json: whole(found), nextCursor: "", failure: undefined };
+  return { json: shownRecord(found), nextCursor: "", failure: undefined };
 }
 
 function listed({ rows, hasMore }: Extract<LogPage, { kind: "page" }>): JsonReply {
@@ -35,20 +36,10 @@ function listed({ rows, hasMore }: Extract<LogPage, { kind: "page" }>): JsonRepl
   const nextCursor = hasMore && last !== undefined ? cursorOf(last) : "";
   const end = `"has_more":${hasMore},"next_cursor":${nextCursor === "" ? "null" : JSON.stringify(nextCursor)}}`;
   return {
-    json: Buffer.from(`{"object":"list","data":[${rows.map(({ head }) => head).join(",")}],${end}`),
+    json: Buffer.from(`{"object":"list","data":[${rows.map(({ head }) => shownHead(head)).join(",")}],${end}`),
     nextCursor,
     failure: undefined,
   };
-}
-
-/** A body was taken for JSON on the writer's word; if that was wrong the record is given without its bodies. */
-function whole({ head, bytes }: FoundLog): Buffer {
-  try {
-    JSON.parse(bytes.toString("utf8"));
-    return bytes;
-  } catch {
-    return Buffer.from(`${head.slice(0, -1)},"request":null,"response":null}`);
-  }
 }
 
 function names(tenant: Tenant | undefined): tenant is Tenant {

@@ -68,6 +68,8 @@ export function draftAttempt(run: Run, outcome: TargetOutcome, ending: Ending): 
   const usage = usageOf(outcome, ending.end);
   run.usage = sumUsage(run.usage, usage);
   head.usage = usageOfRecord(usage);
+  head.cost_micro_usd = costOf(run, head, outcome, usage);
+  if (head.cost_micro_usd !== null) run.costMicro = (run.costMicro ?? 0) + head.cost_micro_usd;
   head.cache_status = outcome.cache.status;
   head.retries = [...outcome.retries];
   const finish = ending.end?.finishReason ?? result.finishReason;
@@ -89,6 +91,14 @@ export function draftAttempt(run: Run, outcome: TargetOutcome, ending: Ending): 
     request: message(keepBodies ? shaped.body : null, shaped.json !== null),
     response: message(keepBodies ? answer : null, request.surface !== "proxy" && answer !== null && answer.length > 0),
   };
+}
+
+/** A stored answer costs nothing; one that said nothing of its usage has no known cost. */
+function costOf(run: Run, head: LogHead, outcome: TargetOutcome, usage: Usage | null): number | null {
+  if (outcome.cache.hit !== null) return 0;
+  if (usage === null || head.provider === null) return null;
+  const { provider, model, response_model: responseModel } = head;
+  return run.deps.prices.costOf({ provider, model, responseModel, usage, time: outcome.startedAt });
 }
 
 /** A record for a request that was refused before any target was tried. */

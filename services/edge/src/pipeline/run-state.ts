@@ -31,6 +31,8 @@ export interface Run {
   attempts: number;
   /** Used by every target so far, for the settlement. */
   usage: Usage | null;
+  /** What that costs, micro-USD, as far as the prices are known; null when none is. */
+  costMicro: number | null;
   /** What planning decided, for the log. */
   decision: JsonObject;
   /** Its number in the spool, once it is admitted; 0 before. */

@@ -29,6 +29,7 @@ export async function runRequest(deps: EdgeDeps, request: GatewayRequest): Promi
       metadata: mergeMetadata(request.metadata, request.principal.key.defaults.metadata),
       attempts: 0,
       usage: null,
+      costMicro: null,
       decision: {},
       spoolNumber: 0,
       hooks: newHookState(),

@@ -10,6 +10,8 @@ import {
 } from "@unigate/contracts";
 import { systemClock } from "@unigate/core";
 import { startEdge } from "@unigate/edge";
+import { openPrices } from "@unigate/prices";
+import { providers } from "@unigate/providers";
 import { createSpool, type Spool, type SpoolStats } from "@unigate/spool";
 import type { Host, RunningService } from "../module.ts";
 import { startDelivery } from "./log-delivery.ts";
@@ -23,6 +25,7 @@ export async function startEdgeService(host: Host): Promise<RunningService> {
   const logging = host.connect("logging", LoggingDefinition);
   const resolver = startResolver(host, control, "edge");
   const dropped = host.metrics.counter("unigate_log_records_dropped_total", "log records lost because too many were waiting");
+  const prices = await openPrices(providers);
   const delivery = await startDelivery(host, logging);
   const spool = createSpool({
     dir: join(resolve(settings.dataDir), "spool"),
@@ -42,6 +45,7 @@ export async function startEdgeService(host: Host): Promise<RunningService> {
       guardrail: host.connect("guardrail", GuardrailDefinition),
       resolver,
       spool,
+      prices,
       limits: {
         bodyLimit: settings.bodyLimit,
         uploadLimit: settings.uploadLimit,

@@ -8,6 +8,7 @@ export function settle(run: Run, outcome: TargetOutcome): void {
     tenant: run.request.principal.tenant,
     attempt: 0,
     usage: run.usage ?? undefined,
+    costMicro: run.costMicro ?? undefined,
     refundRequest: false,
     refundTarget: outcome.cache.hit !== null,
     last: true,

@@ -477,7 +477,7 @@ export const LoggingDefinition = {
       responseStream: true,
       options: {},
     },
-    /** Newest first: {"object":"list","data":[...],"next_cursor","has_more"}. */
+    /** Newest first: {"object":"list","data":[...],"next_cursor","has_more"}. Each record has its cost and cost_currency. */
     queryLogs: {
       name: "QueryLogs",
       requestType: LogQuery as typeof LogQuery,

@@ -1,0 +1,1 @@
+export { openPrices, type PricedCall, type PricedProvider, type Prices } from "./prices.ts";
