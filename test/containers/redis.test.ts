@@ -1,0 +1,17 @@
+import { requirement } from "@unigate/testkit";
+import { expect, test } from "vitest";
+import { useRedisContainer } from "./engines.ts";
+
+const docker = requirement("docker");
+let address = "";
+
+// The suites of what speaks to Redis, as they are.
+if (docker.available) {
+  address = await useRedisContainer();
+  await import("../../packages/storage/src/redis/link.test.ts");
+  await import("../../packages/storage/src/counters/counters.test.ts");
+}
+
+test.skipIf(!docker.available)("what the suites above spoke to is the container", () => {
+  expect(requirement("redis").at).toBe(address);
+});
