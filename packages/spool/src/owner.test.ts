@@ -54,6 +54,15 @@ describe("who owns a folder", () => {
     expect(await abandoned("a")).toBe(true);
   });
 
+  test("is made once, however many want it at once", async () => {
+    for (let index = 0; index < 20; index++) {
+      const own = ownFolder(dir, `many-${index}`);
+      owners.push(own);
+      await Promise.all([own.ensure(), own.ensure(), own.ensure()]);
+      expect(await readdir(own.path)).toEqual(["owner"]);
+    }
+  });
+
   test("a pid that lives says nothing", async () => {
     await dead("b");
     const owner = JSON.parse(await readFile(join(dir, "b", "owner"), "utf8")) as object;

@@ -42,6 +42,8 @@ export function ownFolder(dir: string, id: string): OwnFolder {
   /** One at a time: a second try to listen fails, and would be taken for a file system without sockets. */
   let locking: Promise<Server | null> | null = null;
   let isMade = false;
+  /** One at a time: two would rename one file. */
+  let making: Promise<void> | null = null;
 
   async function lock(): Promise<void> {
     const socket = lockPath(dir, id);
@@ -50,17 +52,24 @@ export function ownFolder(dir: string, id: string): OwnFolder {
     server = await locking;
   }
 
+  async function make(): Promise<void> {
+    if (isMade && (await exists(path))) return;
+    await makeFolder(resolve(dir));
+    // Before the folder: a folder without a living lock is free.
+    await lock();
+    await makeFolder(path);
+    await writeOwner(path, { machine: await machineId(), pid: process.pid, socket: server !== null, closed: false });
+    isMade = true;
+  }
+
   return {
     id,
     path,
-    async ensure() {
-      if (isMade && (await exists(path))) return;
-      await makeFolder(resolve(dir));
-      // Before the folder: a folder without a living lock is free.
-      await lock();
-      await makeFolder(path);
-      await writeOwner(path, { machine: await machineId(), pid: process.pid, socket: server !== null, closed: false });
-      isMade = true;
+    ensure() {
+      making ??= make().finally(() => {
+        making = null;
+      });
+      return making;
     },
     async touch() {
       if (!isMade) return true;

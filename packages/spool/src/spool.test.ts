@@ -204,11 +204,20 @@ describe("delivery", () => {
     expect(spool.started(request("late"))).toBe(0);
   });
 
-  test("an empty spool makes no folder", async () => {
+  test("an empty spool leaves nothing behind, closed at once or later", async () => {
     const spool = start(new Destination());
     expect(await spool.flush(soon())).toBe(0);
     await spool.close();
     expect(await readdir(dir)).toEqual([]);
+    const other = start(new Destination());
+    await vi.waitFor(async () => expect((await readdir(dir)).length).toBe(2));
+    await other.close();
+    expect(await readdir(dir)).toEqual([]);
+  });
+
+  test("the folder is there before the first record, which would else wait longer than 10 ms", async () => {
+    start(new Destination());
+    await vi.waitFor(async () => expect(await readdir(dir, { recursive: true })).toContainEqual(expect.stringMatching(/^edge-.*\/owner$/)));
   });
 });
 

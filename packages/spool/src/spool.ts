@@ -109,6 +109,8 @@ export function createSpool(deps: SpoolDeps): Spool {
     },
   };
 
+  // The first record waits no longer than any other. What goes wrong here the first write meets, and tells.
+  const prepared = own.ensure().catch(nothing);
   const position: PositionKeeper = keepPosition(own.path);
   const writer = createSegmentWriter({
     limits,
@@ -215,6 +217,7 @@ export function createSpool(deps: SpoolDeps): Spool {
       await Promise.all([drain.done, adoption.done]);
       await position.close();
       drop(backlog.unwrittenRecords);
+      await atMost(prepared, CLOSE_MS);
       await leaveFolder().catch(nothing);
     },
     stats() {
