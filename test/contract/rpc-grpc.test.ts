@@ -16,8 +16,8 @@ import {
   type ServeOptions,
   serveGrpc,
 } from "@unigate/rpc";
+import { startWeatherProxy } from "@unigate/testkit";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { startProxy } from "./cuttable-proxy.ts";
 import {
   batch,
   batches,
@@ -315,7 +315,7 @@ describe("when the connection fails", () => {
         yield batch(0);
       },
     });
-    const proxy = await startProxy(server.address);
+    const proxy = await startWeatherProxy(server.address);
     cleanups.push(() => proxy.close());
     const port = portAt(proxy.address);
     async function* endless(): AsyncGenerator<AppendBatch> {

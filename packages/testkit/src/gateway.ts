@@ -36,7 +36,7 @@ export interface Gateway {
   readonly configFile: string;
   /** All that its processes wrote to stdout and stderr so far. */
   output(): string;
-  /** Process id of a service; in one process it is the same for all. Undefined once that process has ended. */
+  /** Process id of a service, the new one once it was started again; in one process it is the same for all. */
   pid(service: GatewayService): number | undefined;
   /** Sends a signal to the process of a service. */
   kill(service: GatewayService, signal: NodeJS.Signals): void;
@@ -94,7 +94,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     throw error;
   });
 
-  const pid = (service: GatewayService): number | undefined => (ready.pids === undefined ? child.pid : ready.pids[service]);
+  let pids = ready.pids;
+  child.on("message", (message) => {
+    pids = (message as Pick<ReadyMessage, "pids">).pids;
+  });
+  const pid = (service: GatewayService): number | undefined => (pids === undefined ? child.pid : pids[service]);
   function kill(service: GatewayService, signal: NodeJS.Signals): void {
     const id = pid(service);
     if (id === undefined) throw new Error(`${service} has no process`);

@@ -9,6 +9,7 @@ export {
   type Recording,
   streamBytes,
 } from "./fixtures.ts";
+export { freePort } from "./free-port.ts";
 export {
   type Gateway,
   type GatewayMode,
@@ -18,6 +19,7 @@ export {
   startGateway,
 } from "./gateway.ts";
 export { CHAT_USAGE, chatChunk, chatCompletion, chatReply, chatStreamReply, DONE, usageChunk } from "./openai-wire.ts";
+export { type RedisServer, startRedisServer } from "./redis-server.ts";
 export { type Requirement, type RequirementName, requirement } from "./requirements.ts";
 export { type Connection, type Runner, type RunnerOptions, runners } from "./runners.ts";
 export { until } from "./until.ts";
@@ -34,3 +36,4 @@ export {
   reply,
   sseReply,
 } from "./upstream-reply.ts";
+export { type Rewrite, startWeatherProxy, type WeatherProxy } from "./weather-proxy.ts";

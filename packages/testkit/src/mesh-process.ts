@@ -18,6 +18,9 @@ interface Launcher {
   }>;
 }
 
+/** How often it is looked whether a service was started again. */
+const PIDS_MS = 50;
+
 async function main(): Promise<void> {
   const { environment, words } = readProcess();
   const home = new URL("../../../services/unigate/dist/index.js", import.meta.url);
@@ -28,8 +31,16 @@ async function main(): Promise<void> {
     onProgress: (text) => process.stderr.write(`${text}\n`),
     restart: words.includes("--restart"),
   });
-  const pids = Object.fromEntries(launcher.serviceNames.map((service) => [service, mesh.pid(service)]));
+  const pidsNow = () => Object.fromEntries(launcher.serviceNames.map((service) => [service, mesh.pid(service)]));
+  let pids = pidsNow();
   process.send?.({ ready: true, ...mesh.facts, pids });
+  // A service that was started again has another one.
+  setInterval(() => {
+    const now = pidsNow();
+    if (launcher.serviceNames.every((service) => now[service] === pids[service])) return;
+    pids = now;
+    process.send?.({ pids });
+  }, PIDS_MS).unref();
   const stop = (): void => {
     void mesh.stop().then(() => process.exit(0));
   };

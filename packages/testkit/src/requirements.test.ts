@@ -8,6 +8,7 @@ const NOWHERE = join(tmpdir(), "unigate-no-such-thing");
 test.each([
   ["fixtures", { UNIGATE_FIXTURES: tmpdir() }, tmpdir()],
   ["redis", { UNIGATE_REDIS_URL: "redis://127.0.0.1:6379" }, "redis://127.0.0.1:6379"],
+  ["redis-server", { UNIGATE_REDIS_SERVER: process.execPath }, process.execPath],
   ["redis-cluster", { UNIGATE_REDIS_CLUSTER_URL: "redis://127.0.0.1:1,127.0.0.1:2" }, "redis://127.0.0.1:1,127.0.0.1:2"],
   ["kafka", { UNIGATE_KAFKA_BROKERS: "127.0.0.1:9092" }, "127.0.0.1:9092"],
   ["postgres", { UNIGATE_DATABASE_URL: "postgres://127.0.0.1/x" }, "postgres://127.0.0.1/x"],
@@ -21,6 +22,7 @@ test.each([
 test.each([
   ["fixtures", { UNIGATE_FIXTURES: NOWHERE }, `no recorded traffic at ${NOWHERE}; UNIGATE_FIXTURES names another folder`],
   ["redis", {}, "no UNIGATE_REDIS_URL"],
+  ["redis-server", { PATH: NOWHERE }, "no redis-server in PATH; UNIGATE_REDIS_SERVER names one elsewhere"],
   ["redis-cluster", {}, "no UNIGATE_REDIS_CLUSTER_URL"],
   ["kafka", { UNIGATE_KAFKA_BROKERS: "" }, "no UNIGATE_KAFKA_BROKERS"],
   ["postgres", {}, "no UNIGATE_DATABASE_URL"],

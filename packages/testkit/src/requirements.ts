@@ -1,9 +1,19 @@
 import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readProcess } from "@unigate/runtime";
 
 /** Something that a suite needs and a machine may lack. */
-export type RequirementName = "fixtures" | "redis" | "redis-cluster" | "kafka" | "postgres" | "pglite" | "docker" | "chromium";
+export type RequirementName =
+  | "fixtures"
+  | "redis"
+  | "redis-server"
+  | "redis-cluster"
+  | "kafka"
+  | "postgres"
+  | "pglite"
+  | "docker"
+  | "chromium";
 
 /** Whether it is there. `at` is its address, or its folder or file. */
 export type Requirement =
@@ -19,6 +29,13 @@ const FINDERS: Readonly<Record<RequirementName, (environment: Environment) => { 
     return existsSync(folder) ? { at: folder } : { missing: `no recorded traffic at ${folder}; UNIGATE_FIXTURES names another folder` };
   },
   redis: (environment) => fromVariable(environment, "UNIGATE_REDIS_URL"),
+  // A suite that stops its Redis starts one of its own.
+  "redis-server": (environment) => {
+    const named = environment["UNIGATE_REDIS_SERVER"];
+    const files = named ? [named] : (environment["PATH"] ?? "").split(delimiter).map((folder) => join(folder, "redis-server"));
+    const file = files.find((path) => existsSync(path));
+    return file === undefined ? { missing: "no redis-server in PATH; UNIGATE_REDIS_SERVER names one elsewhere" } : { at: file };
+  },
   "redis-cluster": (environment) => fromVariable(environment, "UNIGATE_REDIS_CLUSTER_URL"),
   kafka: (environment) => fromVariable(environment, "UNIGATE_KAFKA_BROKERS"),
   postgres: (environment) => fromVariable(environment, "UNIGATE_DATABASE_URL"),

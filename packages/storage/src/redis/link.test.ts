@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { type AddressInfo, createServer, connect as dial, type Server, type Socket } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { Secret } from "@unigate/core";
-import { requirement, until } from "@unigate/testkit";
+import { requirement, startWeatherProxy, until, type WeatherProxy } from "@unigate/testkit";
 import { afterEach, describe, expect, test } from "vitest";
 import type { SettleCall, Take } from "../counters/port.ts";
 import { createRedisCounters } from "../counters/redis.ts";
@@ -169,55 +169,10 @@ describe.skipIf(!redis.available)("Redis", () => {
 });
 
 /** A way to Redis that can be stalled and cut. */
-interface Way {
-  readonly url: string;
-  /** Bytes are held in both directions from now on, or run again. */
-  stall(stalled: boolean): void;
-  /** Ends all connections and takes no new one until it is mended. */
-  cut(): void;
-  mend(): Promise<void>;
-}
-
-async function wayTo(target: string): Promise<Way> {
-  const { hostname, port } = new URL(target);
-  const sockets = new Set<Socket>();
-  let stalled = false;
-  const server: Server = createServer((near) => {
-    const far = dial(Number(port), hostname);
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(from);
-      if (stalled) from.pause();
-      from.on("data", (bytes) => to.write(bytes));
-      from.on("error", () => {});
-      from.on("close", () => {
-        sockets.delete(from);
-        to.destroy();
-      });
-      if (stalled) from.pause();
-    }
-  });
-  const listen = (at: number): Promise<void> => new Promise((resolve) => server.listen(at, "127.0.0.1", resolve));
-  await listen(0);
-  const own = (server.address() as AddressInfo).port;
-  const cut = (): void => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  };
-  ends.push(cut);
-  return {
-    url: `redis://127.0.0.1:${own}`,
-    stall(on) {
-      stalled = on;
-      for (const socket of sockets)
-        if (on) socket.pause();
-        else socket.resume();
-    },
-    cut,
-    mend: () => listen(own),
-  };
+async function wayTo(target: string): Promise<WeatherProxy & { readonly url: string }> {
+  const proxy = await startWeatherProxy(target);
+  ends.push(() => void proxy.close());
+  return { ...proxy, url: `redis://${proxy.address}` };
 }
 
 describe.skipIf(!redis.available)("a Redis that is lost", () => {
@@ -264,12 +219,12 @@ describe.skipIf(!redis.available)("a Redis that is lost", () => {
     const told: string[] = [];
     const link = await open(way.url, told);
     const ping = () => link.run(async (client) => client.ping());
-    way.cut();
+    await way.stop();
     await until("the loss to be seen", () => told.length > 0);
     const started = performance.now();
     for (let index = 0; index < 100; index += 1) await expect(ping()).rejects.toMatchObject({ name: "StoreLostError" });
     expect(performance.now() - started).toBeLessThan(1_000);
-    await way.mend();
+    await way.start();
     await until("Redis to be back", ping);
     expect(told).toEqual([expect.stringMatching(/^lost: /), "back"]);
   });
