@@ -19,6 +19,7 @@ export default defineConfig({
       project("conformance", ["test/conformance/**/*.test.ts"]),
       // Each file imports suites of other projects, over engines of its own.
       project("containers", ["test/containers/**/*.test.ts"], { isolate: true, hookTimeout: 120_000 }),
+      project("robustness", ["test/robustness/**/*.test.ts"], { testTimeout: 60_000, hookTimeout: 120_000 }),
       project("e2e", ["test/e2e/**/*.test.ts"], { testTimeout: 60_000, hookTimeout: 120_000 }),
     ],
   },
