@@ -8,7 +8,7 @@ function once(pool, target) {
     let status = 0;
     let last = "";
     pool.dispatch(
-      { method: "POST", path: target.path, headers: target.headers, body: target.body },
+      { method: "POST", path: target.path, headers: target.headers, body: target.body() },
       {
         onRequestStart() {},
         onResponseStart(_controller, code) {

@@ -60,8 +60,8 @@ export function residentMiB(pids) {
   return kib / 1024;
 }
 
-/** A gateway with one saved provider that points at the upstream, one saved config and one key. */
-export async function startGateway(mode, upstreamPort, key) {
+/** A gateway with one saved provider that points at the upstream, a plain config and one with a cache, a plain key and a limited one. */
+export async function startGateway(mode, upstreamPort, keys) {
   const folder = mkdtempSync(join(tmpdir(), "unigate-bench-"));
   const config = join(folder, "unigate.yaml");
   writeFileSync(
@@ -72,8 +72,10 @@ export async function startGateway(mode, upstreamPort, key) {
       "  - { slug: bench, provider: openai, api_key: sk-bench, custom_host: 'http://127.0.0.1:" + upstreamPort + "/v1' }",
       "configs:",
       '  - { id: pc-bench, config: { provider: "@bench" } }',
+      '  - { id: pc-cached, config: { provider: "@bench", cache: { mode: simple, max_age: 60 } } }',
       "keys:",
-      `  - { name: bench, key: ${key}, type: workspace-service, workspace: ws-default, scopes: [completions.write, logs.view] }`,
+      `  - { name: bench, key: ${keys.plain}, scopes: [completions.write] }`,
+      `  - { name: limited, key: ${keys.limited}, scopes: [completions.write], rate_limits: [{ type: requests, unit: rpm, value: 100000000 }] }`,
       "",
     ].join("\n"),
   );
