@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { FlagError, type Flags, flagHelp, readFlags } from "./flags.ts";
 
-const NONE: Flags = { help: false, version: false, listTargets: false, checkConfig: null, makeKey: false, target: null };
+const NONE: Flags = { help: false, version: false, listTargets: false, checkConfig: null, makeKey: false, target: null, workers: null };
 
 test.each<[string[], Partial<Flags>]>([
   [[], {}],
@@ -14,6 +14,9 @@ test.each<[string[], Partial<Flags>]>([
   [["--target", "edge,router"], { target: "edge,router" }],
   [["--target="], { target: "" }],
   [["--target=a", "--target", "b"], { target: "b" }],
+  [["--workers=4"], { workers: "4" }],
+  [["--workers", "auto", "--target=all"], { workers: "auto", target: "all" }],
+  [["--workers", "-1"], { workers: "-1" }],
   [["--check-config"], { checkConfig: "" }],
   [["--check-config", "a.yaml"], { checkConfig: "a.yaml" }],
   [["--check-config=a=b.yaml"], { checkConfig: "a=b.yaml" }],
@@ -26,6 +29,7 @@ test.each<[string[], Partial<Flags>]>([
 test.each([
   [["--target"], "--target needs a list, such as --target=edge,connector"],
   [["--target", "--help"], "--target needs a list"],
+  [["--workers"], "--workers needs a number from 1 to 64, or auto"],
   [["--tagret=edge"], 'unknown word "--tagret=edge"; --help lists what is understood'],
   [["edge"], 'unknown word "edge"'],
   [["--check-config", "a", "b"], 'unknown word "b"'],
@@ -38,6 +42,7 @@ test.each([
 
 test("the help names every word that is understood", () => {
   const names = flagHelp.map(([usage]) => usage.split(/[= ]/)[0] ?? "");
-  for (const name of names) expect(() => readFlags([name, "x"].slice(0, name === "--target" ? 2 : 1))).not.toThrow();
+  for (const name of names)
+    expect(() => readFlags([name, "x"].slice(0, name === "--target" || name === "--workers" ? 2 : 1))).not.toThrow();
   expect(new Set(names).size).toBe(Object.keys(NONE).length);
 });

@@ -7,6 +7,8 @@ export interface Flags {
   readonly checkConfig: string | null;
   /** Null = not given. */
   readonly target: string | null;
+  /** As it was written; null = not given. */
+  readonly workers: string | null;
 }
 
 /** A word of the command line that cannot be used. */
@@ -16,6 +18,7 @@ export class FlagError extends Error {
 
 export const flagHelp: readonly (readonly [string, string])[] = [
   ["--target=LIST", "services to run here: all, or a comma-separated list"],
+  ["--workers N", "processes that serve HTTP on the one port, 1 to 64, or auto: one a processor"],
   ["--list-targets", "print the services and what each needs"],
   ["--check-config [FILE]", "check unigate.yaml (default: UNIGATE_CONFIG) and exit"],
   ["--make-key", "print a fresh gateway key, for unigate.yaml or UNIGATE_ADMIN_KEY"],
@@ -28,6 +31,7 @@ export function readFlags(words: readonly string[]): Flags {
   let [help, version, listTargets, makeKey] = [false, false, false, false];
   let checkConfig: string | null = null;
   let target: string | null = null;
+  let workers: string | null = null;
   for (let index = 0; index < words.length; index++) {
     const word = words[index] ?? "";
     const equals = word.indexOf("=");
@@ -60,9 +64,13 @@ export function readFlags(words: readonly string[]): Flags {
         target = value();
         if (target === null) throw new FlagError("--target needs a list, such as --target=edge,connector");
         break;
+      case "--workers":
+        workers = value();
+        if (workers === null) throw new FlagError("--workers needs a number from 1 to 64, or auto");
+        break;
       default:
         throw new FlagError(`unknown word "${word}"; --help lists what is understood`);
     }
   }
-  return { help, version, listTargets, makeKey, checkConfig, target };
+  return { help, version, listTargets, makeKey, checkConfig, target, workers };
 }

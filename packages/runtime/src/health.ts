@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Metrics } from "./metrics.ts";
+import type { MetricsSource } from "./metrics.ts";
 
 /** Why a process is not ready; empty when it is. */
 export interface Readiness {
@@ -33,7 +33,7 @@ export interface HealthAnswer {
 }
 
 /** The answer to /healthz, /readyz or /metrics; null for any other path. */
-export async function answerHealth(path: string, health: Readiness, metrics: Metrics): Promise<HealthAnswer | null> {
+export async function answerHealth(path: string, health: Readiness, metrics: MetricsSource): Promise<HealthAnswer | null> {
   switch (path) {
     case "/healthz":
       return { status: 200, contentType: "application/json", body: '{"status":"ok"}' };
@@ -43,9 +43,18 @@ export async function answerHealth(path: string, health: Readiness, metrics: Met
       return { status: reasons.length === 0 ? 200 : 503, contentType: "application/json", body };
     }
     case "/metrics":
-      return { status: 200, contentType: metrics.registry.contentType, body: await metrics.registry.metrics() };
+      return answerMetrics(metrics);
     default:
       return null;
+  }
+}
+
+async function answerMetrics(metrics: MetricsSource): Promise<HealthAnswer> {
+  try {
+    return { status: 200, ...(await metrics.page()) };
+  } catch (error) {
+    const message = `The metrics cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+    return { status: 500, contentType: "application/json", body: JSON.stringify({ error: { message } }) };
   }
 }
 
@@ -54,7 +63,7 @@ export async function serveHealth(
   host: string,
   port: number,
   health: Readiness,
-  metrics: Metrics,
+  metrics: MetricsSource,
 ): Promise<{ port: number; close(): Promise<void> }> {
   const server = createServer((request, response) => {
     void answerHealth((request.url ?? "").split("?")[0] ?? "", health, metrics).then(

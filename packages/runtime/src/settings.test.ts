@@ -13,6 +13,7 @@ test("with nothing set everything has its default", () => {
     adminKey: null,
     masterKey: null,
     targets: ["all"],
+    workers: 1,
     grpcListen: ":50051",
     metricsPort: null,
     meshToken: null,
@@ -134,7 +135,7 @@ describe("a bad value is refused, naming the variable, the value and what was ex
   });
 
   test("every number has both bounds in its message", () => {
-    const numbers = Object.entries(settingSpecs).filter(([, spec]) => /^\d+$/.test(spec.default ?? ""));
+    const numbers = Object.entries(settingSpecs).filter(([, spec]) => spec.form === undefined && /^\d+$/.test(spec.default ?? ""));
     expect(numbers.length).toBeGreaterThan(8);
     for (const [name] of numbers) {
       expect(() => buildSettings({ [name]: "x" }, undefined)).toThrow(
@@ -229,4 +230,23 @@ test.each([
   [{ UNIGATE_KAFKA_SASL_PASSWORD: "p" }, "UNIGATE_KAFKA_SASL_USERNAME"],
 ])("Kafka: %j is refused", (given, variable) => {
   expect(() => buildSettings(given, undefined)).toThrow(new RegExp(`^${variable} is `));
+});
+
+describe("workers", () => {
+  test.each<[string | undefined, string | undefined, number | "auto"]>([
+    ["4", undefined, 4],
+    ["64", undefined, 64],
+    ["auto", undefined, "auto"],
+    ["4", "2", 2],
+    [undefined, "auto", "auto"],
+    ["", "1", 1],
+  ])("UNIGATE_WORKERS=%s --workers %s", (setting, flag, workers) => {
+    expect(buildSettings({ UNIGATE_WORKERS: setting }, undefined, flag).workers).toBe(workers);
+  });
+
+  test.each(["0", "-1", "65", "4.5", "many", "04", "1e1", ""])("%j is refused, and what would be right is said", (text) => {
+    const expected = `is "${text}"; expected a whole number from 1 to 64, or auto for one a processor`;
+    expect(() => buildSettings({}, undefined, text)).toThrow(`--workers ${expected}`);
+    if (text !== "") expect(() => buildSettings({ UNIGATE_WORKERS: text }, undefined)).toThrow(`UNIGATE_WORKERS ${expected}`);
+  });
 });

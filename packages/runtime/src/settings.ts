@@ -10,6 +10,8 @@ export interface Settings {
   readonly adminKey: Secret | null;
   readonly masterKey: Secret | null;
   readonly targets: readonly string[];
+  /** Processes that serve HTTP; "auto" = one a processor. */
+  readonly workers: number | "auto";
   readonly grpcListen: string;
   readonly metricsPort: number | null;
   readonly meshToken: Secret | null;
@@ -54,10 +56,14 @@ export interface KafkaSettings {
 const SERVICES = ["router", "connector", "cache", "policy", "guardrail", "logging", "control"] as const;
 
 /**
- * The settings that a flat environment and a list of targets make. Pure. Throws SettingError that names the
+ * The settings that a flat environment makes, with `--target` and `--workers` over it. Pure. Throws SettingError that names the
  * variable, what it holds and what was expected.
  */
-export function buildSettings(environment: Readonly<Record<string, string | undefined>>, targets: string | undefined): Settings {
+export function buildSettings(
+  environment: Readonly<Record<string, string | undefined>>,
+  targets: string | undefined,
+  workers?: string,
+): Settings {
   const given: Record<string, string> = {};
   for (const [name, value] of Object.entries(environment)) if (value !== undefined && value !== "") given[name] = value;
   const text = (name: string): string | null => readText(name, given[name], settingSpecs[name]);
@@ -81,6 +87,7 @@ export function buildSettings(environment: Readonly<Record<string, string | unde
     adminKey: secret("UNIGATE_ADMIN_KEY"),
     masterKey: secret("UNIGATE_MASTER_KEY"),
     targets: targets === undefined ? readTargets("UNIGATE_TARGET", required("UNIGATE_TARGET")) : readTargets("--target", targets),
+    workers: readWorkers(text("UNIGATE_WORKERS") ?? "", workers),
     grpcListen: required("UNIGATE_GRPC_LISTEN"),
     metricsPort: text("UNIGATE_METRICS_PORT") === null ? null : number("UNIGATE_METRICS_PORT"),
     meshToken: secret("UNIGATE_MESH_TOKEN"),
@@ -128,6 +135,11 @@ function readTargets(name: string, text: string): string[] {
   const targets = list(text);
   if (targets.length > 0) return targets;
   throw new SettingError(name, text, "all, or services such as edge,connector");
+}
+
+function readWorkers(setting: string, flag: string | undefined): number | "auto" {
+  const text = flag === undefined ? setting : readText("--workers", flag, settingSpecs["UNIGATE_WORKERS"]);
+  return text === "auto" ? text : Number(text);
 }
 
 function readText(name: string, text: string | undefined, spec: SettingSpec | undefined): string | null {

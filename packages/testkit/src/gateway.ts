@@ -18,6 +18,8 @@ export interface GatewayOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** A service of a mesh that dies is started again, as users have it. Default: it stays dead. */
   readonly restart?: boolean;
+  /** `--workers` of one process; a mesh has none. */
+  readonly workers?: number;
 }
 
 /** A running gateway: the built product, as users run it. */
@@ -83,7 +85,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     env["UNIGATE_CONFIG"] = configFile;
     writeFileSync(configFile, typeof options.config === "string" ? options.config : JSON.stringify(options.config));
   }
-  const [script, words] = options.mode === "single" ? [MAIN, ["--target=all"]] : [MESH, options.restart === true ? ["--restart"] : []];
+  const [script, words] =
+    options.mode === "single"
+      ? [MAIN, ["--target=all", ...(options.workers === undefined ? [] : [`--workers=${options.workers}`])]]
+      : [MESH, options.restart === true ? ["--restart"] : []];
   const child = fork(script, words, { env, execArgv: [], stdio: ["ignore", "pipe", "pipe", "ipc"], cwd: folder });
   const output = collectOutput(child);
   const ended = new Promise<number | NodeJS.Signals>((resolve) => child.once("close", (code, signal) => resolve(code ?? signal ?? 0)));

@@ -21,6 +21,8 @@ export interface EdgeLimits {
   readonly maxRequestMs: number;
   /** Silence after which a stream gets a comment, ms. */
   readonly heartbeatMs: number;
+  /** How long a request waits for policy to count it before it passes uncounted, ms. */
+  readonly reserveMs: number;
   readonly corsOrigins: readonly string[];
 }
 

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
-import { chmodSync, linkSync, mkdirSync, readdirSync, unlinkSync } from "node:fs";
+import { chmodSync, linkSync, lstatSync, mkdirSync, readdirSync, unlinkSync } from "node:fs";
 import { connect, createServer, type Server } from "node:net";
-import { tmpdir } from "node:os";
+import { tmpdir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
 
 /** Longest path of a unix socket; a longer one is silently cut by the system. */
@@ -13,13 +13,20 @@ class DataDirError extends Error {
   override readonly name = "DataDirError";
 }
 
+/** A data folder that belongs to this process. */
+export interface OwnedDataDir {
+  /** A folder for sockets that only this user may enter; a name of at most 12 bytes in it is short enough for a socket. */
+  readonly run: string;
+  release(): Promise<void>;
+}
+
 /**
  * Makes the folder (mode 0700) and owns it until `release`: a second process that wants the same folder is told the
  * pid of the first. The owner is whoever listens on the highest numbered socket, so that a crash leaves no stale lock.
  * A dead socket is never removed and made again, which two starts at once could both do: the next number is taken, by a
  * link to a socket that listens already, and only one of them can make that link.
  */
-export async function ownDataDir(folder: string): Promise<{ release(): Promise<void> }> {
+export async function ownDataDir(folder: string): Promise<OwnedDataDir> {
   const absolute = resolve(folder);
   mkdirSync(absolute, { recursive: true, mode: 0o700 });
   const run = socketFolder(absolute);
@@ -47,7 +54,7 @@ export async function ownDataDir(folder: string): Promise<{ release(): Promise<v
       continue;
     }
     for (const number of numbers) if (number < own) removeSocket(join(run, socketName(number)));
-    return { release };
+    return { run, release };
   }
 }
 
@@ -78,7 +85,7 @@ function linked(from: string, to: string): boolean {
  * Not by rmSync: it asks what the path is, and Node 20 takes the answer "socket" for that of the next path whose links
  * it resolves, so that imports after it do not find their packages.
  */
-function removeSocket(path: string): void {
+export function removeSocket(path: string): void {
   try {
     unlinkSync(path);
   } catch (error) {
@@ -92,7 +99,16 @@ function socketFolder(folder: string): string {
   if (Buffer.byteLength(join(own, socketName(999_999))) <= MAX_SOCKET_PATH) return own;
   const hashed = join(tmpdir(), `unigate-${createHash("sha256").update(folder).digest("hex").slice(0, 16)}`);
   mkdirSync(hashed, { recursive: true, mode: 0o700 });
+  requireOwn(hashed);
   return hashed;
+}
+
+/** Anybody may make a folder there first, and would then be between the processes of this one. */
+function requireOwn(folder: string): void {
+  const { uid, mode } = lstatSync(folder);
+  if (uid !== userInfo().uid)
+    throw new DataDirError(`${folder} belongs to another user; remove it, or set UNIGATE_DATA_DIR to a folder with a shorter path`);
+  if ((mode & 0o077) !== 0) chmodSync(folder, 0o700);
 }
 
 /** The pid of a living owner, or null. */

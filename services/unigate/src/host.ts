@@ -1,39 +1,59 @@
 import { chmodSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { type GrpcServer, meshToken, serveGrpc } from "@unigate/rpc";
-import { createLogger, createMetrics, Health, type Settings, serveHealth } from "@unigate/runtime";
+import { createLogger, createMetrics, Health, type Logger, type Metrics, type Settings, serveHealth } from "@unigate/runtime";
 import { createSealer, loadOrMakeMasterKey, parseMasterKey, type Sealer } from "@unigate/secrets";
 import { createConnections } from "./connect.ts";
 import { ownDataDir } from "./data-dir.ts";
 import type { Host, RunningService, ServiceName, StartFacts } from "./module.ts";
 import { modules, startOrder } from "./modules.ts";
+import { logNameOf, type Part, wholePart } from "./part.ts";
 import { version } from "./version.ts";
 
-const DEFAULT_METRICS_PORT = 9090;
 /** Time for load balancers to see that the process is not ready any more. */
 const UNREADY_MS = 5_000;
 const HAND_OVER_MS = 10_000;
+
+/** How a process ends. */
+export interface StopOptions {
+  /** No wait for load balancers. */
+  readonly interactive: boolean;
+  /** How long running requests may go on, ms; default UNIGATE_DRAIN_SECONDS. */
+  readonly drainMs?: number;
+  /** How long the spool may try to get rid of its records, ms; default 10,000. */
+  readonly handOverMs?: number;
+}
 
 /** A process with its services running. */
 export interface RunningHost {
   readonly services: readonly ServiceName[];
   readonly facts: StartFacts & { readonly grpcAddress: string | null; readonly metricsPort: number | null };
   /** The whole of mesh.md section 11: unready, wait, stop accepting, drain, hand over. */
-  stop(options: { readonly interactive: boolean }): Promise<void>;
+  stop(options: StopOptions): Promise<void>;
   /** A second signal: running work is ended now. */
   hurry(): void;
 }
 
-/** Starts the services that the settings ask for, in the order of their needs. Stops them again when one fails. */
-export async function startHost(settings: Settings): Promise<RunningHost> {
+/** What a process tells of itself. */
+export interface Signs {
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly health: Health;
+}
+
+/** Starts the services that the settings ask for, in this process alone. */
+export async function startAlone(settings: Settings): Promise<RunningHost> {
   const names = startOrder(settings.targets, settings.addresses);
-  const single = names.length === Object.keys(modules).length;
-  const log = createLogger(settings.logLevel, single ? "unigate" : names.join("+"));
-  const metrics = createMetrics();
-  const health = new Health();
+  const signs = { log: createLogger(settings.logLevel, logNameOf(names)), metrics: createMetrics(), health: new Health() };
+  return startHost(settings, wholePart(settings, names, await ownDataDir(settings.dataDir)), signs);
+}
+
+/** Starts the services of a part. Stops them again when one fails, and lets go of the data folder. */
+export async function startHost(settings: Settings, part: Part, signs: Signs): Promise<RunningHost> {
+  const names = part.services;
+  const { log, metrics, health } = signs;
   const running = new Map<ServiceName, RunningService>();
   const connections = createConnections(settings, running);
-  const lock = await ownDataDir(settings.dataDir);
   let stopping = false;
   let endWait = (): void => {};
   health.add("process", () => (stopping ? "shutting down" : null));
@@ -45,28 +65,29 @@ export async function startHost(settings: Settings): Promise<RunningHost> {
     metrics,
     health,
     connect: connections.connect,
-    sealer: () => (sealer ??= openSealer(settings, single)),
+    sealer: () => (sealer ??= openSealer(settings, part.isWhole)),
   };
 
-  let grpc: GrpcServer | null = null;
+  const grpc: GrpcServer[] = [];
   let healthServer: Awaited<ReturnType<typeof serveHealth>> | null = null;
+  const drainGrpc = async (ms: number): Promise<void> => void (await Promise.all(grpc.map((server) => server.drain(ms))));
   const stopAll = async (): Promise<void> => {
     for (const name of names.toReversed()) await running.get(name)?.stop?.();
     connections.close();
     await healthServer?.close();
-    await lock.release();
+    await part.dataDir?.release();
   };
 
   try {
     for (const name of names) running.set(name, await modules[name].start(host));
-    if (!single) {
-      grpc = await serveServices(settings, names, running, log);
-      healthServer = await serveHealth(settings.host, settings.metricsPort ?? DEFAULT_METRICS_PORT, health, metrics);
-    } else if (settings.metricsPort !== null) {
-      healthServer = await serveHealth(settings.host, settings.metricsPort, health, metrics);
+    for (const address of part.listen) {
+      const server = await serveServices(settings, address, names, running, log);
+      if (server !== null) grpc.push(server);
     }
+    if (part.metricsPort !== null) healthServer = await serveHealth(settings.host, part.metricsPort, health, metrics);
+    for (const server of grpc) server.setServing(true);
   } catch (error) {
-    await grpc?.drain(0);
+    await drainGrpc(0);
     await stopAll();
     throw error;
   }
@@ -74,15 +95,15 @@ export async function startHost(settings: Settings): Promise<RunningHost> {
   const facts: StartFacts = Object.assign({}, ...[...running.values()].map((service) => service.facts ?? {}));
   return {
     services: names,
-    facts: { ...facts, grpcAddress: grpc?.address ?? null, metricsPort: healthServer?.port ?? null },
+    facts: { ...facts, grpcAddress: grpc[0]?.address ?? null, metricsPort: healthServer?.port ?? null },
     hurry() {
       endWait();
       for (const service of running.values()) service.hurry?.();
     },
-    async stop({ interactive }) {
+    async stop({ interactive, drainMs = settings.drainSeconds * 1_000, handOverMs = HAND_OVER_MS }) {
       if (stopping) return;
       stopping = true;
-      grpc?.setServing(false);
+      for (const server of grpc) server.setServing(false);
       if (!interactive) {
         await new Promise<void>((resolve) => {
           endWait = resolve;
@@ -90,9 +111,8 @@ export async function startHost(settings: Settings): Promise<RunningHost> {
         });
       }
       for (const service of running.values()) service.stopAccepting?.();
-      const patience = settings.drainSeconds * 1_000;
-      await running.get("edge")?.drain?.(patience);
-      await grpc?.drain(patience);
+      await running.get("edge")?.drain?.(drainMs, handOverMs);
+      await drainGrpc(drainMs);
       await Promise.race([stopAll(), new Promise((resolve) => setTimeout(resolve, HAND_OVER_MS).unref())]);
     },
   };
@@ -101,6 +121,7 @@ export async function startHost(settings: Settings): Promise<RunningHost> {
 /** Everything served from here, on one gRPC server. */
 function serveServices(
   settings: Settings,
+  listen: string,
   names: readonly ServiceName[],
   running: ReadonlyMap<ServiceName, RunningService>,
   log: Host["log"],
@@ -113,10 +134,10 @@ function serveServices(
       : [{ definition, implementation: implementation as never }];
   });
   if (services.length === 0) return Promise.resolve(null);
-  if (settings.meshToken === null)
+  if (settings.meshToken === null && !listen.startsWith("unix:"))
     log.warn("no mesh token and no certificates: gRPC listens on loopback only and any local process may call");
   return serveGrpc({
-    listen: settings.grpcListen,
+    listen,
     services,
     bodyLimit: settings.bodyLimit,
     maxRequestMs: settings.maxRequestSeconds * 1_000,
@@ -126,10 +147,10 @@ function serveServices(
   });
 }
 
-/** In one process a key file is made; in a mesh the key must be given, or services could not open each other's secrets. */
-async function openSealer(settings: Settings, single: boolean): Promise<Sealer> {
+/** Where all services are on this machine a key file is made; in a mesh the key must be given, or services could not open each other's secrets. */
+async function openSealer(settings: Settings, isWhole: boolean): Promise<Sealer> {
   if (settings.masterKey !== null) return createSealer(parseMasterKey(settings.masterKey.reveal()));
-  if (!single)
+  if (!isWhole)
     throw new Error(
       "UNIGATE_MASTER_KEY is required where control, connector and guardrail run apart: set the same 32 bytes (base64 or hex) for all of them",
     );

@@ -57,6 +57,8 @@ export async function launchMesh(options: MeshOptions): Promise<Mesh> {
       UNIGATE_DATA_DIR: join(resolve(settings.dataDir), service),
       UNIGATE_GRPC_LISTEN: members.get(service)?.ready.grpcAddress ?? "127.0.0.1:0",
       UNIGATE_METRICS_PORT: "0",
+      // Only the edge has a port that workers could share.
+      UNIGATE_WORKERS: service === "edge" ? environment["UNIGATE_WORKERS"] : undefined,
       UNIGATE_MESH_TOKEN: token,
       UNIGATE_EGRESS_ALLOW: egressAllowFor(settings.host, settings.egressAllow),
     };

@@ -2,10 +2,12 @@ import { buildSettings, FlagError, flagHelp, onStopSignals, readFlags, readProce
 import { makeGatewayKey } from "@unigate/secrets";
 import { banner } from "./banner.ts";
 import { egressAllowFor } from "./egress-default.ts";
-import { type RunningHost, startHost } from "./host.ts";
+import { type RunningHost, startAlone } from "./host.ts";
 import { serviceNames } from "./module.ts";
 import { modules } from "./modules.ts";
 import { version } from "./version.ts";
+import { readAssignment } from "./workers/messages.ts";
+import { splitServices, workerCount } from "./workers/split.ts";
 
 async function main(): Promise<void> {
   const { environment, words } = readProcess();
@@ -14,20 +16,23 @@ async function main(): Promise<void> {
   if (flags.version) return print(version);
   if (flags.listTargets) return print(targetsText());
   if (flags.makeKey) return print(makeGatewayKey());
-  const settings = buildSettings(environment, flags.target ?? undefined);
+  const asked = buildSettings(environment, flags.target ?? undefined, flags.workers ?? undefined);
+  const forOnePerson = asked.targets.includes("all");
+  const settings = forOnePerson ? { ...asked, egressAllow: egressAllowFor(asked.host, asked.egressAllow) } : asked;
+  const workers = workerCount(settings);
   if (flags.checkConfig !== null) return checkConfig(flags.checkConfig === "" ? settings.configFile : flags.checkConfig, settings);
-  const forOnePerson = settings.targets.includes("all");
-  const host = await startHost(forOnePerson ? { ...settings, egressAllow: egressAllowFor(settings.host, settings.egressAllow) } : settings);
+  const assignment = readAssignment(environment);
+  if (assignment !== null) return (await import("./workers/worker.ts")).runWorker(settings, assignment);
+  const host = workers === 1 ? await startAlone(settings) : await (await import("./workers/primary.ts")).startPrimary(settings, workers);
   // Since the process started, not since this function.
-  announce(host, settings, performance.now());
+  announce(host, settings, { tookMs: performance.now(), mode: workers === 1 ? "one process" : `${workers} workers` });
   await untilStopped(host);
 }
 
 /** To a launching parent as a message, to a person as text. */
-function announce(host: RunningHost, settings: Settings, tookMs: number): void {
+function announce(host: RunningHost, settings: Settings, how: { readonly tookMs: number; readonly mode: string }): void {
   if (process.send !== undefined) process.send({ ready: true, ...host.facts });
-  else if (host.facts.httpPort !== undefined)
-    print(banner({ host: settings.host, port: host.facts.httpPort, facts: host.facts, tookMs, mode: "one process" }));
+  else if (host.facts.httpPort !== undefined) print(banner({ host: settings.host, port: host.facts.httpPort, facts: host.facts, ...how }));
   else
     print(
       `Unigate ${version}: ${host.services.join(", ")} on ${host.facts.grpcAddress ?? "no address"}; health and metrics on port ${host.facts.metricsPort}`,
@@ -67,12 +72,17 @@ function targetsText(): string {
   return ["all        every service below, in one process", ...lines].join("\n");
 }
 
+/** Also says who would run what, which fails as the start would. */
 async function checkConfig(file: string | null, settings: Settings): Promise<void> {
   if (file === null) throw new FlagError("--check-config needs a file, or UNIGATE_CONFIG");
   const { checkDeclared, problemText } = await import("@unigate/control");
   const { providers } = await import("@unigate/providers");
   const { checkSavedConfig } = await import("./check-saved-config.ts");
+  const workers = workerCount(settings);
+  const split = workers === 1 ? null : splitServices(settings);
   const problems = await checkDeclared(file, { environment: settings.environment, catalogue: providers, checkConfig: checkSavedConfig });
+  if (split !== null)
+    print(`${workers} workers with ${split.worker.join(", ")}; beside them one process with ${split.primary.join(", ") || "no service"}`);
   if (problems.length === 0) return print(`${file}: ok`);
   for (const problem of problems) process.stderr.write(`${problemText(problem)}\n`);
   process.exitCode = 1;

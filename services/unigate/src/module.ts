@@ -24,8 +24,8 @@ export interface RunningService {
   readonly implementation: object | null;
   /** Stops accepting new work; running work goes on. */
   stopAccepting?(): void;
-  /** Waits for running work at most `ms`. */
-  drain?(ms: number): Promise<void>;
+  /** Waits for running work at most `ms`, and then at most `handOverMs` for what it left to reach others. */
+  drain?(ms: number, handOverMs: number): Promise<void>;
   /** Ends running work now (a second SIGTERM). */
   hurry?(): void;
   stop?(): Promise<void>;

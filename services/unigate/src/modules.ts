@@ -54,7 +54,7 @@ export const modules: Readonly<Record<ServiceName, ServiceModule>> = {
 };
 
 /** A target that does not exist, or a needed service that is nowhere. */
-class TargetError extends Error {
+export class TargetError extends Error {
   override readonly name = "TargetError";
 }
 

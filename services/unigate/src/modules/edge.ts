@@ -17,7 +17,10 @@ import type { Host, RunningService } from "../module.ts";
 import { startDelivery } from "./log-delivery.ts";
 import { startResolver } from "./resolver.ts";
 
-const FLUSH_MS = 10_000;
+/** A policy service that is lost must not hold requests up. */
+const RESERVE_MS = 1_000;
+/** In this process, or in the primary of this worker, it is never lost alone: late it is on a busy machine, and limits hold then too. */
+const RESERVE_NEARBY_MS = 30_000;
 
 export async function startEdgeService(host: Host): Promise<RunningService> {
   const { settings } = host;
@@ -53,6 +56,7 @@ export async function startEdgeService(host: Host): Promise<RunningService> {
         maxInflight: settings.maxInflight,
         maxRequestMs: settings.maxRequestSeconds * 1_000,
         heartbeatMs: settings.heartbeatMs,
+        reserveMs: isNearby(settings.addresses["policy"]) ? RESERVE_NEARBY_MS : RESERVE_MS,
         corsOrigins: settings.corsOrigins,
       },
       clock: systemClock,
@@ -70,10 +74,10 @@ export async function startEdgeService(host: Host): Promise<RunningService> {
     facts: { httpPort: edge.port },
     stopAccepting: edge.stopAccepting,
     hurry: edge.hurry,
-    async drain(ms) {
+    async drain(ms, handOverMs) {
       await edge.drain(ms);
       delivery.handOver();
-      await spool.flush(Date.now() + FLUSH_MS);
+      await spool.flush(Date.now() + handOverMs);
     },
     async stop() {
       await resolver.stop();
@@ -83,14 +87,18 @@ export async function startEdgeService(host: Host): Promise<RunningService> {
   };
 }
 
+function isNearby(address: string | undefined): boolean {
+  return address === undefined || address.startsWith("unix:");
+}
+
 /** What stands in the spool, read when the metrics are asked for. */
 function countSpool(host: Host, spool: Spool): void {
-  const gauge = (name: string, help: string, field: keyof SpoolStats): void =>
-    host.metrics.gauge(`unigate_spool_${name}`, help, () => spool.stats()[field]);
+  const gauge = (name: string, help: string, field: keyof SpoolStats, over: "sum" | "each" = "sum"): void =>
+    host.metrics.gauge(`unigate_spool_${name}`, help, () => spool.stats()[field], over);
   gauge("records", "log records that are not delivered", "records");
   gauge("memory_bytes", "bytes of them that are in memory", "bytes");
   gauge("disk_bytes", "bytes of the spool on disk", "diskBytes");
-  gauge("oldest_milliseconds", "age of the oldest record that is not delivered", "oldestMs");
-  gauge("failing", "1 while the spool's disk cannot be written", "failing");
+  gauge("oldest_milliseconds", "age of the oldest record that is not delivered", "oldestMs", "each");
+  gauge("failing", "1 while the spool's disk cannot be written", "failing", "each");
   gauge("open_requests", "admitted requests that have not ended", "openRequests");
 }

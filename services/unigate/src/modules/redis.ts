@@ -16,8 +16,11 @@ export async function openServiceRedis(host: Host, service: string): Promise<Red
     onLost: (why) => host.log.warn({ caller: service, error: why }, "Redis is lost; going on without it"),
     onBack: () => host.log.info({ caller: service }, "Redis is back"),
   });
-  host.metrics.gauge(`unigate_${service}_redis_open`, "1 while Redis is given a rest after failures", () =>
-    link.statistics().open ? 1 : 0,
+  host.metrics.gauge(
+    `unigate_${service}_redis_open`,
+    "1 while Redis is given a rest after failures",
+    () => (link.statistics().open ? 1 : 0),
+    "each",
   );
   host.metrics.counts(
     `unigate_${service}_redis_failures_total`,

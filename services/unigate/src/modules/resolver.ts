@@ -10,6 +10,7 @@ export function startResolver(host: Host, control: ControlPort, service: string)
     `unigate_${service}_watch_blind`,
     "1 while no word comes from control, so that what is known may be out of date",
     () => (blind ? 1 : 0),
+    "each",
   );
   const resolver = createResolver({
     control,

@@ -3,8 +3,6 @@ import { GatewayError } from "@unigate/core";
 import type { Run } from "../run-state.ts";
 import { factsOf } from "./facts.ts";
 
-const DEADLINE_MS = 1_000;
-
 /** Headers that tell how much of a limit is left; flat pairs. */
 export interface Reserved {
   readonly headers: readonly string[];
@@ -38,7 +36,7 @@ export async function reserve(run: Run): Promise<Reserved> {
         tokens: 0,
         leaseMs: deps.limits.maxRequestMs,
       },
-      { ...request.call, deadline: Math.min(run.call.deadline, deps.clock.now() + DEADLINE_MS) },
+      { ...request.call, deadline: Math.min(run.call.deadline, deps.clock.now() + deps.limits.reserveMs) },
     );
   } catch (error) {
     if (run.call.cancel.cancelled) throw error;
