@@ -46,7 +46,7 @@ describe.each(runners)("control over $name", ({ connect }) => {
     control = connection.port;
   });
   afterAll(async () => {
-    store.close();
+    await store.close();
     await connection.close();
     await rm(folder, { recursive: true });
   });

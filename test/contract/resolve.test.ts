@@ -46,7 +46,7 @@ describe.each(runners)("resolver and control over $name", ({ connect }) => {
   });
   afterEach(async () => {
     await resolver.stop();
-    store.close();
+    await store.close();
     await connection.close();
     await rm(folder, { recursive: true });
   });

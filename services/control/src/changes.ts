@@ -8,7 +8,7 @@ const NO_HASH = Buffer.alloc(0);
 export function changesBetween(before: Snapshot, after: Snapshot): Ref[] {
   const [old, now] = [placed(before), placed(after)];
   const refs: Ref[] = [];
-  const [withProviders, withPolicies] = [new Set<string>(), new Set<string>()];
+  const lists = new Map<string, Ref>();
   for (const place of new Set([...old.keys(), ...now.keys()])) {
     const [was, is] = [old.get(place), now.get(place)];
     if (was?.version === is?.version) continue;
@@ -17,16 +17,18 @@ export function changesBetween(before: Snapshot, after: Snapshot): Ref[] {
     refs.push(refOf(item));
     // A key that has another text: its old text must be forgotten as well.
     if (was?.keyHash && is?.keyHash && !was.keyHash.equals(is.keyHash)) refs.push(refOf(was));
-    if (item.kind === "provider") withProviders.add(item.organisationId);
-    if (item.kind === "rate_limit_policy") withPolicies.add(item.organisationId);
+    const list = listRef(item.kind, item.organisationId);
+    if (list !== null) lists.set(`${list.kind}\n${item.organisationId}`, list);
   }
-  for (const organisationId of withProviders) refs.push(listRef("providers", "", organisationId));
-  for (const organisationId of withPolicies) refs.push(listRef("policy_set", organisationId, organisationId));
-  return refs;
+  return [...refs, ...lists.values()];
 }
 
-function listRef(kind: "providers" | "policy_set", id: string, organisationId: string): Ref {
-  return { kind, id, tenant: { organisationId, workspaceId: "" }, keyHash: NO_HASH, version: "" };
+/** The list that changes with each thing of a kind; null when there is none. The id of a policy_set is its organisation's. */
+export function listRef(kind: string, organisationId: string): Ref | null {
+  const tenant = { organisationId, workspaceId: "" };
+  if (kind === "provider") return { kind: "providers", id: "", tenant, keyHash: NO_HASH, version: "" };
+  if (kind === "rate_limit_policy") return { kind: "policy_set", id: organisationId, tenant, keyHash: NO_HASH, version: "" };
+  return null;
 }
 
 function placed(snapshot: Snapshot): Map<string, Item> {

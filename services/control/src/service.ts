@@ -7,13 +7,12 @@ const MAX_REFS = 1_000;
 const NOTHING = Buffer.alloc(0);
 
 /** control: Resolve and Watch over what the store knows. The management API is reserved and not available yet. */
-export function createControlService(store: Pick<ControlStore, "snapshot" | "hub">): ControlPort {
+export function createControlService(store: Pick<ControlStore, "find" | "hub">): ControlPort {
   return {
     async resolve({ refs }) {
       if (refs.length > MAX_REFS) throw new RpcError("INVALID_ARGUMENT", `at most ${MAX_REFS} refs a call`);
-      const snapshot = store.snapshot();
       const seq = store.hub.seq();
-      return { items: refs.map((ref) => resolved(ref, snapshot.find(ref), seq)) };
+      return { items: refs.map((ref) => resolved(ref, store.find(ref), seq)) };
     },
     watch: (request, call) => store.hub.watch(request, call.cancel),
     handle: async () => notAvailable(),

@@ -1,13 +1,16 @@
 import type { Ref } from "@unigate/contracts";
-import { bufferOfJson, jsonOf, type PolicySetResource, type ProviderResource, type RateLimitPolicy } from "@unigate/core";
 import type { Sealer } from "@unigate/secrets";
 import { type Draft, finishDraft, type Item, placeOf } from "./item.ts";
 import { tenantDrafts } from "./tenants.ts";
 
-/** Everything control knows at one moment. Never changed: a reload makes another one. */
+/** All that is declared, or given by the environment, at one moment. Never changed: a reload makes another one. */
 export interface Snapshot {
-  /** The thing that a ref names, as its tenant may see it; undefined when there is none, or behind a wall. */
+  /** The one thing that a ref names, as its tenant may see it; undefined when there is none, or behind a wall. Knows no lists. */
   find(ref: Ref): Item | undefined;
+  /** Every thing of a kind that a tenant sees. */
+  seen(kind: string, organisationId: string, workspaceId: string): readonly Item[];
+  /** Every thing of a kind in an organisation, whatever workspace it belongs to. */
+  all(kind: string, organisationId: string): readonly Item[];
   readonly items: readonly Item[];
 }
 
@@ -15,17 +18,17 @@ export interface Snapshot {
 export function makeSnapshot(drafts: readonly Draft[], before: Snapshot | null, sealer: Pick<Sealer, "fingerprint">): Snapshot {
   const known = new Map(before?.items.map((item) => [placeOf(item), item]));
   const items = [...tenantDrafts(drafts), ...drafts].map((draft) => finishDraft(draft, known.get(placeOf(draft)), sealer));
-  return indexed(items, sealer);
+  return indexed(items);
 }
 
-function indexed(items: readonly Item[], sealer: Pick<Sealer, "fingerprint">): Snapshot {
+function indexed(items: readonly Item[]): Snapshot {
   const byName = new Map<string, Item[]>();
   const byHash = new Map<string, Item>();
   const keys = new Map<string, Item>();
-  const lists = new Map<string, Item>();
+  const byKind = new Map<string, Item[]>();
   for (const item of items) {
-    const name = nameOf(item.kind, item.organisationId, item.id);
-    byName.set(name, [...(byName.get(name) ?? []), item]);
+    add(byName, nameOf(item.kind, item.organisationId, item.id), item);
+    add(byKind, nameOf(item.kind, item.organisationId, ""), item);
     if (item.keyHash === null) continue;
     byHash.set(item.keyHash.toString("latin1"), item);
     keys.set(item.id, item);
@@ -48,55 +51,27 @@ function indexed(items: readonly Item[], sealer: Pick<Sealer, "fingerprint">): S
     return organisationId === "" || found?.organisationId === organisationId ? found : undefined;
   }
 
-  /** The list of all providers that a tenant sees, made once a tenant. */
-  function providers(organisationId: string, workspaceId: string): Item {
-    return list("providers", "", organisationId, workspaceId, () => {
-      const seen = items.filter((item) => item.kind === "provider" && named("provider", organisationId, workspaceId, item.id) === item);
-      return { seen, json: { providers: seen.map((item) => jsonOf(item.json) as ProviderResource) } };
-    });
-  }
-
-  /** All policies of an organisation; what holds for a workspace only says so itself. */
-  function policySet(organisationId: string): Item {
-    return list("policy_set", organisationId, organisationId, "", () => {
-      const seen = items.filter((item) => item.kind === "rate_limit_policy" && item.organisationId === organisationId);
-      const json: PolicySetResource = { rate_limits: seen.map((item) => jsonOf(item.json) as RateLimitPolicy), usage_limits: [] };
-      return { seen, json };
-    });
-  }
-
-  function list(
-    kind: string,
-    id: string,
-    organisationId: string,
-    workspaceId: string,
-    make: () => { readonly seen: readonly Item[]; readonly json: object },
-  ): Item {
-    const place = placeOf({ kind, id, organisationId, workspaceId });
-    const known = lists.get(place);
-    if (known !== undefined) return known;
-    const { seen, json } = make();
-    const version = sealer.fingerprint(seen.map((item) => item.version).join());
-    const made: Item = { kind, id, organisationId, workspaceId, json: bufferOfJson(json), sealed: undefined, version, keyHash: null };
-    // Tenants come from keys, so they are as many as workspaces; what is asked for beyond them is not kept.
-    if (lists.size < 10_000) lists.set(place, made);
-    return made;
+  function all(kind: string, organisationId: string): readonly Item[] {
+    return byKind.get(nameOf(kind, organisationId, "")) ?? [];
   }
 
   return {
     items,
+    all,
+    seen: (kind, organisationId, workspaceId) =>
+      all(kind, organisationId).filter((item) => named(kind, organisationId, workspaceId, item.id) === item),
     find(ref) {
       if (ref.kind === "api_key") return key(ref);
       const { organisationId = "", workspaceId = "" } = ref.tenant ?? {};
-      const organisation = byName.get(nameOf("organisation", organisationId, organisationId))?.[0];
-      if (organisation === undefined) return undefined;
-      const isOwn = ref.id === "" || ref.id === organisationId;
-      if (ref.kind === "organisation") return isOwn ? organisation : undefined;
-      if (ref.kind === "policy_set") return isOwn ? policySet(organisationId) : undefined;
-      if (ref.kind === "providers") return providers(organisationId, workspaceId);
-      return named(ref.kind, organisationId, workspaceId, ref.id);
+      return named(ref.kind, organisationId, workspaceId, ref.kind === "organisation" ? organisationId : ref.id);
     },
   };
+}
+
+function add(lists: Map<string, Item[]>, name: string, item: Item): void {
+  const list = lists.get(name);
+  if (list === undefined) lists.set(name, [item]);
+  else list.push(item);
 }
 
 function nameOf(kind: string, organisationId: string, id: string): string {

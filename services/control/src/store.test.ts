@@ -31,14 +31,14 @@ beforeEach(async () => {
   lines.length = 0;
 });
 afterEach(async () => {
-  store?.close();
+  await store?.close();
   store = null;
   await rm(folder, { recursive: true });
 });
 
 async function open(yaml: string | null, more: Partial<ControlDeps> = {}): Promise<ControlStore> {
   if (yaml !== null) await writeFile(file, yaml);
-  store?.close();
+  await store?.close();
   store = await openControlStore({
     configFile: yaml === null ? null : file,
     dataDir: join(folder, "data"),
@@ -69,7 +69,7 @@ const ref = (kind: string, id: string, more: Partial<Ref> = {}): Ref => ({
   version: "",
   ...more,
 });
-const found = (which: Ref) => store?.snapshot().find(which);
+const found = (which: Ref) => store?.find(which);
 function jsonFor(which: Ref): unknown {
   const item = found(which);
   return item === undefined ? undefined : jsonOf(item.json);

@@ -1,23 +1,31 @@
 import type { Clock } from "@unigate/core";
 import type { Logger } from "@unigate/runtime";
 import type { Sealer } from "@unigate/secrets";
+import type { SqlEngine } from "@unigate/sql";
 import { changesBetween } from "./changes.ts";
 import type { CheckConfig } from "./configs.ts";
 import type { Environment } from "./declared/env-references.ts";
 import { DeclaredError, problemText } from "./declared/problem.ts";
 import { markOf, pollFile } from "./file-poll.ts";
+import { createFind, type Find } from "./find.ts";
 import { type FirstKeys, openKeyFile } from "./key-file.ts";
 import { keyDraft } from "./keys.ts";
 import { loadDeclared } from "./load.ts";
 import type { CatalogueProvider } from "./providers.ts";
+import { masterKeyMark, openSavedStore } from "./saved/open-saved.ts";
+import { type LiveSaved, openSaved } from "./saved/saved.ts";
 import { makeSnapshot, type Snapshot } from "./snapshot.ts";
 import { createWatchHub, type WatchHub, type WatchLimits } from "./watch-hub.ts";
 
 export interface ControlDeps {
   /** unigate.yaml; null = nothing is declared. */
   readonly configFile: string | null;
-  /** Where keys.json is. */
+  /** Where keys.json is, and control.journal when there is no database. */
   readonly dataDir: string;
+  /** Where saved things are; it stays open as long as the store. Default null = the journal. */
+  readonly database?: SqlEngine | null;
+  /** The variable or file that the sealer's master key was read from. Default UNIGATE_MASTER_KEY. */
+  readonly masterKeySource?: string;
   /** The process's environment: ${NAME} references, keys of providers, UNIGATE_ADMIN_KEY. */
   readonly environment: Environment;
   readonly catalogue: readonly CatalogueProvider[];
@@ -25,24 +33,32 @@ export interface ControlDeps {
   readonly sealer: Sealer;
   readonly clock: Clock;
   readonly log: Pick<Logger, "info" | "warn" | "error">;
-  /** How often the file is looked at, ms. Default 250. */
+  /** How often the file is looked at, and the database for changes of others, ms. Default 250. */
   readonly pollMs?: number;
   readonly watch?: Partial<WatchLimits>;
 }
 
 /** What control knows, kept up to date with its sources. */
 export interface ControlStore {
+  /** What is declared. */
   snapshot(): Snapshot;
+  /** What is saved. */
+  readonly saved: LiveSaved;
+  /** Finds what is declared or saved, for Resolve. */
+  readonly find: Find;
   readonly hub: WatchHub;
   /** Keys made by this start, to be shown once. */
   readonly firstKeys: FirstKeys;
   /** Reads the declared file again. False when it has problems: they are logged, and what was known stays. */
   reload(): Promise<boolean>;
-  /** Stops looking at the file and ends every watch. */
-  close(): void;
+  /** Stops looking at the file and at the store, and ends every watch. */
+  close(): Promise<void>;
 }
 
-/** Loads all sources. Throws DeclaredError when the declared file cannot be used at the start: there is no good version yet. */
+/**
+ * Loads all sources. Throws DeclaredError when the declared file cannot be used at the start: there is no good version
+ * yet; and SavedStoreError or SchemaError when the store of saved things cannot be used.
+ */
 export async function openControlStore(deps: ControlDeps): Promise<ControlStore> {
   const { configFile, log, sealer } = deps;
   // Before the file is read: an edit from here on is noticed.
@@ -56,6 +72,7 @@ export async function openControlStore(deps: ControlDeps): Promise<ControlStore>
   const storedKeys = keys.map(keyDraft);
   const hub = createWatchHub(deps.watch);
   let snapshot = makeSnapshot([...storedKeys, ...loaded.drafts], null, sealer);
+  const saved = await openSavedOf(deps, hub);
   let reloading: Promise<boolean> = Promise.resolve(true);
 
   async function readAgain(): Promise<boolean> {
@@ -78,17 +95,29 @@ export async function openControlStore(deps: ControlDeps): Promise<ControlStore>
     return reloading;
   }
 
-  const stop = configFile === null ? () => {} : pollFile(() => markOf(configFile), mark, deps.pollMs ?? 250, reload);
+  const stop = configFile === null ? () => {} : pollFile(() => markOf(configFile), mark, deps.pollMs ?? POLL_MS, reload);
   return {
     snapshot: () => snapshot,
+    saved,
+    find: createFind(() => snapshot, saved, sealer),
     hub,
     firstKeys,
     reload,
-    close() {
+    async close() {
       stop();
       hub.close();
+      await saved.close();
     },
   };
 }
 
+async function openSavedOf(deps: ControlDeps, hub: WatchHub): Promise<LiveSaved> {
+  const { dataDir, database = null, sealer, clock, log, masterKeySource = "UNIGATE_MASTER_KEY" } = deps;
+  const store = await openSavedStore({ dataDir, database, masterKey: masterKeyMark(sealer, masterKeySource), clock, log });
+  // Only a database has other writers.
+  const pollMs = database === null ? null : (deps.pollMs ?? POLL_MS);
+  return openSaved({ store, hub, sealer, clock, log, pollMs });
+}
+
 const MIN_ADMIN_KEY = 16;
+const POLL_MS = 250;

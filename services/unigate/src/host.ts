@@ -1,10 +1,9 @@
-import { chmodSync, existsSync } from "node:fs";
-import { join } from "node:path";
 import { type GrpcServer, meshToken, serveGrpc } from "@unigate/rpc";
 import { createLogger, createMetrics, Health, type Logger, type Metrics, type Settings, serveHealth } from "@unigate/runtime";
-import { createSealer, loadOrMakeMasterKey, parseMasterKey, type Sealer } from "@unigate/secrets";
+import type { Sealer } from "@unigate/secrets";
 import { createConnections } from "./connect.ts";
 import { ownDataDir } from "./data-dir.ts";
+import { openSealer } from "./master-key.ts";
 import type { Host, RunningService, ServiceName, StartFacts } from "./module.ts";
 import { modules, startOrder } from "./modules.ts";
 import { logNameOf, type Part, wholePart } from "./part.ts";
@@ -145,17 +144,4 @@ function serveServices(
     onFault: (error, method) =>
       log.error({ method, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }, "gRPC handler failed"),
   });
-}
-
-/** Where all services are on this machine a key file is made; in a mesh the key must be given, or services could not open each other's secrets. */
-async function openSealer(settings: Settings, isWhole: boolean): Promise<Sealer> {
-  if (settings.masterKey !== null) return createSealer(parseMasterKey(settings.masterKey.reveal()));
-  if (!isWhole)
-    throw new Error(
-      "UNIGATE_MASTER_KEY is required where control, connector and guardrail run apart: set the same 32 bytes (base64 or hex) for all of them",
-    );
-  const file = join(settings.dataDir, "master.key");
-  const key = await loadOrMakeMasterKey(file);
-  if (existsSync(file)) chmodSync(file, 0o600);
-  return createSealer(key);
 }

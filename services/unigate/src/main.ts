@@ -93,7 +93,7 @@ function print(text: string): void {
 }
 
 /** By name, so that what throws them need not be loaded. */
-const EXPECTED = new Set(["FlagError", "SettingError", "TargetError", "DataDirError", "DeclaredError", "SchemaError"]);
+const EXPECTED = new Set(["FlagError", "SettingError", "TargetError", "DataDirError", "DeclaredError", "SchemaError", "SavedStoreError"]);
 
 /** Mistakes of the person who starts it are told in one line; anything else with its stack. */
 function fail(error: unknown): void {

@@ -53,11 +53,16 @@ export class SavedConflict extends Error {
   }
 }
 
+/** The store cannot be reached or written to now: nothing is known to be changed, and the same write may work later. */
+export class SavedUnavailable extends Error {
+  override readonly name = "SavedUnavailable";
+}
+
 /** Where saved things survive: a journal in the data folder, or Postgres. One contract suite for both. */
 export interface SavedStore {
   /** All rows and the number of the last change, at the start. */
   load(): Promise<{ readonly rows: readonly SavedRow[]; readonly seq: number }>;
-  /** All or nothing, durable when it resolves with the number of the change. Rejects with SavedConflict. */
+  /** All or nothing, durable when it resolves with the number of the last change. Rejects with SavedConflict or SavedUnavailable. */
   write(changes: readonly SavedChange[]): Promise<number>;
   /** What others and we changed after `seq`, oldest first; each with the thing's present row, null = removed. Bounded. */
   changesAfter(
@@ -74,7 +79,7 @@ export interface Saved {
   get(kind: SavedKind, organisationId: string, idOrSlug: string): SavedRow | undefined;
   /** All of an organisation, oldest first. */
   list(kind: SavedKind, organisationId: string): readonly SavedRow[];
-  /** Resolves when the change is durable, seen by `get`, and on its way to every Watch. Rejects with SavedConflict. */
+  /** Resolves when the change is durable, seen by `get`, and on its way to every Watch. Rejects with SavedConflict or SavedUnavailable. */
   write(changes: readonly SavedChange[]): Promise<void>;
   versions(kind: SavedKind, id: string): Promise<readonly SavedRow[]>;
   /** For Resolve: what the data plane sees. */

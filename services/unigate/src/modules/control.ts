@@ -2,24 +2,37 @@ import { createControlService, openControlStore } from "@unigate/control";
 import { systemClock } from "@unigate/core";
 import { providers } from "@unigate/providers";
 import { checkSavedConfig } from "../check-saved-config.ts";
+import { openDatabase } from "../database.ts";
+import { masterKeySource } from "../master-key.ts";
 import type { Host, RunningService } from "../module.ts";
 
 export async function startControl(host: Host): Promise<RunningService> {
   const { settings } = host;
+  const database = openDatabase(settings, host.log);
   const store = await openControlStore({
     configFile: settings.configFile,
     dataDir: settings.dataDir,
+    database,
+    masterKeySource: masterKeySource(settings),
     environment: settings.environment,
     catalogue: providers,
     checkConfig: checkSavedConfig,
     sealer: await host.sealer(),
     clock: systemClock,
     log: host.log,
+  }).catch(async (error: unknown) => {
+    await database?.close();
+    throw error;
   });
+  host.metrics.gauge("unigate_control_saved_things", "saved things in memory", () => store.saved.size());
+  host.metrics.gauge("unigate_control_store_reachable", "1 while the store of saved things answers", () => Number(store.saved.reachable()));
   const { admin, workspace } = store.firstKeys;
   return {
     implementation: createControlService(store),
     facts: { ...(admin === undefined ? {} : { adminKey: admin }), ...(workspace === undefined ? {} : { workspaceKey: workspace }) },
-    stop: async () => store.close(),
+    async stop() {
+      await store.close();
+      await database?.close();
+    },
   };
 }

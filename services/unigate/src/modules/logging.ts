@@ -1,6 +1,7 @@
 import { systemClock } from "@unigate/core";
 import { type BatchOutcome, consumeLogs, createLoggingService, createLogStore, type LogStore, openSqlLogStore } from "@unigate/logging";
-import { openSql, SchemaError } from "@unigate/sql";
+import { SchemaError } from "@unigate/sql";
+import { openDatabase } from "../database.ts";
 import type { Host, RunningService } from "../module.ts";
 
 export async function startLogging(host: Host): Promise<RunningService> {
@@ -27,13 +28,8 @@ export async function startLogging(host: Host): Promise<RunningService> {
 
 /** A database when one is named, else memory: an embedded database would cost more than the requests it tells of. */
 async function openStore(host: Host): Promise<{ store: LogStore; close(): Promise<void> }> {
-  const { databaseUrl, dataDir } = host.settings;
-  if (databaseUrl === null) return { store: createLogStore(), close: async () => {} };
-  const engine = openSql({
-    url: databaseUrl,
-    dataDir,
-    onEvent: (event) => host.log.warn("cause" in event ? { ...event, cause: event.cause.message } : event, "database"),
-  });
+  const engine = openDatabase(host.settings, host.log);
+  if (engine === null) return { store: createLogStore(), close: async () => {} };
   const store = await openSqlLogStore({
     engine,
     clock: systemClock,
