@@ -31,6 +31,8 @@ export { AppendAck, AppendBatch, JsonReply, LoggingDefinition, LogQuery, LogRef 
 export {
   PolicyDefinition,
   Remaining,
+  RenewReply,
+  RenewRequest,
   ReserveReply,
   ReserveRequest,
   Settlement,

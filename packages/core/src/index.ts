@@ -24,6 +24,8 @@ export { bufferOfJson, isObject, type JsonObject, jsonOf, MAX_JSON_DEPTH } from 
 export { chooseByWeight } from "./plan/choose-by-weight.ts";
 export { planConfig } from "./plan/plan.ts";
 export type { PlanChoice, PlanHedge, PlanLeaf, PlanNode, Planned, PlanSequence, PlanView } from "./plan/types.ts";
+export { type CompiledPolicies, matchPolicies, type PolicyMatch, policiesOf } from "./policies/compile.ts";
+export { type PolicyContext, policyContext } from "./policies/context.ts";
 export { isPolicyKey, POLICY_KEYS } from "./policies/keys.ts";
 export type {
   ApiKeyResource,

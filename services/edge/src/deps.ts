@@ -6,6 +6,7 @@ import type { Health, Logger, Metrics } from "@unigate/runtime";
 import type { Spool } from "@unigate/spool";
 import type { Background } from "./background.ts";
 import type { EdgeMetrics } from "./edge-metrics.ts";
+import type { Leases } from "./leases.ts";
 import type { Settlements } from "./settlements.ts";
 
 /** What the edge is told by the settings. */
@@ -51,5 +52,6 @@ export interface EdgeParts {
 export interface EdgeDeps extends EdgeParts {
   readonly metrics: EdgeMetrics;
   readonly settlements: Settlements;
+  readonly leases: Leases;
   readonly background: Background;
 }

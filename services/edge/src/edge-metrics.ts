@@ -7,17 +7,29 @@ export type AnsweredBy = RouteKind | "none";
 /** What the edge counts. Labels never hold a user's text. */
 export interface EdgeMetrics {
   requestAnswered(by: AnsweredBy, status: number): void;
+  /** A request passed limits that could not be counted, because policy was not there. */
+  limitsUncounted(): void;
 }
 
 type RequestLabel = "surface" | "class";
 
 export function createEdgeMetrics(
   metrics: Metrics,
-  read: { inflight(): number; bodyBytes(): number; settlementsDropped(): number; backgroundDropped(): number },
+  read: {
+    inflight(): number;
+    bodyBytes(): number;
+    settlementsDropped(): number;
+    leasesHeld(): number;
+    leasesLost(): number;
+    backgroundDropped(): number;
+  },
 ): EdgeMetrics {
   metrics.gauge("unigate_requests_inflight", "requests being answered", read.inflight);
   metrics.gauge("unigate_edge_body_bytes", "request bodies held in memory, bytes", read.bodyBytes);
   metrics.gauge("unigate_edge_settlements_dropped", "settlements dropped because too many were waiting", read.settlementsDropped);
+  metrics.gauge("unigate_edge_leases", "reservations of running requests that are kept", read.leasesHeld);
+  metrics.gauge("unigate_edge_leases_lost", "reservations that ended while their requests ran", read.leasesLost);
+  const uncounted = metrics.counter("unigate_edge_limits_uncounted_total", "requests that passed their limits while policy was not there");
   metrics.gauge("unigate_edge_background_dropped", "asynchronous hooks dropped because too many were waiting", read.backgroundDropped);
 
   /** Counted in plain numbers by status class (index 2 = 2xx): a labelled counter costs a microsecond a request. */
@@ -26,6 +38,7 @@ export function createEdgeMetrics(
     labelled(answered),
   );
   return {
+    limitsUncounted: () => uncounted.inc(),
     requestAnswered(by, status) {
       let classes = answered.get(by);
       if (classes === undefined) answered.set(by, (classes = [0, 0, 0, 0, 0, 0]));

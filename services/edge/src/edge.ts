@@ -3,6 +3,7 @@ import { listen } from "@unigate/runtime";
 import { createBackground } from "./background.ts";
 import type { EdgeDeps, EdgeParts } from "./deps.ts";
 import { createEdgeMetrics } from "./edge-metrics.ts";
+import { createLeases } from "./leases.ts";
 import { createBodyBudget } from "./read-body.ts";
 import { createHttpServer, type Inflight } from "./server.ts";
 import { createSettlements } from "./settlements.ts";
@@ -26,15 +27,18 @@ export interface Edge {
 export async function startEdge(parts: EdgeParts, host: string, port: number, version: string): Promise<Edge> {
   const budget = createBodyBudget(parts.limits.inflightBytes);
   const settlements = createSettlements(parts.policy, parts.log);
+  const leases = createLeases(parts.policy, parts.log, parts.clock, parts.limits.maxRequestMs);
   const background = createBackground(parts.log);
   let requests: Inflight | null = null;
   const metrics = createEdgeMetrics(parts.processMetrics, {
     inflight: () => requests?.count ?? 0,
     bodyBytes: () => budget.used,
     settlementsDropped: () => settlements.dropped,
+    leasesHeld: () => leases.held,
+    leasesLost: () => leases.lost,
     backgroundDropped: () => background.dropped,
   });
-  const deps: EdgeDeps = { ...parts, metrics, settlements, background };
+  const deps: EdgeDeps = { ...parts, metrics, settlements, leases, background };
   const { server, inflight } = createHttpServer(deps, budget, version);
   requests = inflight;
   await listen(server, host, port);
@@ -61,6 +65,7 @@ export async function startEdge(parts: EdgeParts, host: string, port: number, ve
       clearTimeout(patience);
       clearTimeout(force);
       await background.finish(BACKGROUND_MS);
+      leases.stop();
       await settlements.flush();
     },
   };

@@ -1,17 +1,25 @@
 import type { Tenant } from "@unigate/contracts";
 import { type ApiKeyResource, GatewayError } from "@unigate/core";
+import type { ResourceRef } from "@unigate/resolve";
 
 /** Who is calling, after authentication. */
 export interface Principal {
   readonly key: ApiKeyResource;
   readonly tenant: Tenant;
+  /** Where the organisation's policies are found. */
+  readonly policySet: ResourceRef;
 }
 
 const EXPIRY_TOLERANCE_MS = 5_000;
 
 /** The principal of a key. An organisation key works in the organisation's default workspace. */
 export function principalOf(key: ApiKeyResource): Principal {
-  return { key, tenant: { organisationId: key.organisation_id, workspaceId: key.workspace_id ?? "ws-default" } };
+  const organisationId = key.organisation_id;
+  return {
+    key,
+    tenant: { organisationId, workspaceId: key.workspace_id ?? "ws-default" },
+    policySet: { kind: "policy_set", id: organisationId, tenant: { organisationId, workspaceId: "" } },
+  };
 }
 
 /** Expiry is checked on every request against the local clock, with 5 s of tolerance (DESIGN 8.20). */

@@ -2,10 +2,10 @@ import type { Resolver } from "@unigate/resolve";
 import type { Counters } from "@unigate/storage";
 
 export interface PolicyDeps {
-  /** Where the limits are counted. Rejecting = the store is lost: rates pass. */
-  readonly counters: Pick<Counters, "reserve" | "settle">;
-  /** Finds API keys and providers with their limits. */
+  /** Where the limits are counted. Rejecting = the store is lost: each limit's on_store_loss says what happens. */
+  readonly counters: Pick<Counters, "reserve" | "settle" | "renew">;
+  /** Finds API keys and providers with their limits, and the organisation's policies. */
   readonly resolver: Pick<Resolver, "resolve">;
-  /** Told why a reservation passed uncounted. Must not throw. */
+  /** Told why a reservation passed uncounted by a limit. Must not throw. */
   readonly onStoreLost?: (cause: unknown) => void;
 }

@@ -171,15 +171,14 @@ export function createMemoryCounters(options: MemoryCountersOptions = {}): Memor
     },
     async renew(call) {
       const now = clock.now();
-      let renewed = 0;
+      const lost: string[] = [];
       for (const id of call.reservationIds) {
         const key = reservationKey(call.organisationId, id);
         const reservation = liveReservation(key, now);
-        if (reservation === null) continue;
-        lease(key, reservation, now + call.leaseMs);
-        renewed += 1;
+        if (reservation === null) lost.push(id);
+        else lease(key, reservation, now + call.leaseMs);
       }
-      return renewed;
+      return lost;
     },
     size() {
       return counters.size + reservations.size;

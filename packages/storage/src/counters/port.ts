@@ -90,8 +90,8 @@ export interface Counters {
    * finished reservation: nothing.
    */
   settle(call: SettleCall): Promise<void>;
-  /** Prolongs leases. Says how many reservations still run; a lost one stays lost. */
-  renew(call: RenewCall): Promise<number>;
+  /** Prolongs leases. Gives the ids that run no more, in the order of the call: a lost reservation stays lost. */
+  renew(call: RenewCall): Promise<readonly string[]>;
 }
 
 /** More live windows and reservations than the store may hold. */

@@ -43,12 +43,12 @@ export function createRedisCounters(link: RedisLink, options: RedisCountersOptio
       await link.callScript("unigateSettle", words);
     },
     async renew(call) {
-      let renewed = 0;
+      const lost: string[] = [];
       for (let from = 0; from < call.reservationIds.length; from += RENEW_BATCH) {
         const ids = call.reservationIds.slice(from, from + RENEW_BATCH);
-        renewed += Number(await link.callScript("unigateRenew", [...keysOf(call.organisationId), time(), call.leaseMs, ...ids]));
+        lost.push(...((await link.callScript("unigateRenew", [...keysOf(call.organisationId), time(), call.leaseMs, ...ids])) as string[]));
       }
-      return renewed;
+      return lost;
     },
   };
 }

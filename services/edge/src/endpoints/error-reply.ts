@@ -1,6 +1,6 @@
 import { errorBody, type GatewayError } from "@unigate/core";
 import { traceHeaders } from "../pipeline/answer-headers.ts";
-import { LimitRefusal } from "../pipeline/steps/reserve.ts";
+import { LimitRefusal } from "../pipeline/limit-refusal.ts";
 
 /** The answer to a refusal: status, flat headers and the envelope of DESIGN section 1. */
 export function errorReply(error: GatewayError, traceId: string, requestId: string): { status: number; headers: string[]; body: Buffer } {

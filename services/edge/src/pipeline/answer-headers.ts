@@ -1,6 +1,6 @@
 import type { ReplyHeaders } from "../gateway-request.ts";
 import type { Run } from "./run-state.ts";
-import type { Reserved } from "./steps/reserve.ts";
+import { remainingHeaders } from "./steps/reserve.ts";
 import type { TargetOutcome } from "./target-outcome.ts";
 
 /** Set by the gateway itself on translated answers, so not taken from the upstream. */
@@ -12,7 +12,7 @@ export function traceHeaders(traceId: string, requestId: string): ReplyHeaders {
 }
 
 /** The upstream's headers and the gateway's own (behaviour section 4). */
-export function answerHeaders(run: Run, outcome: TargetOutcome, reserved: Reserved): ReplyHeaders {
+export function answerHeaders(run: Run, outcome: TargetOutcome): ReplyHeaders {
   const { request } = run;
   const { result, target, leaf, retryCount, cache } = outcome;
   const headers = traceHeaders(request.trace.traceId, request.requestId);
@@ -30,6 +30,6 @@ export function answerHeaders(run: Run, outcome: TargetOutcome, reserved: Reserv
   if (result.retryAfterMs !== null && !result.headers.some(({ name }) => name === "retry-after")) {
     headers.push("retry-after", String(Math.ceil(result.retryAfterMs / 1_000)));
   }
-  for (const text of reserved.headers) headers.push(text);
+  for (const text of remainingHeaders(run)) headers.push(text);
   return headers;
 }

@@ -1,28 +1,29 @@
-import type { PlanLeaf, PlanNode } from "@unigate/core";
+import type { PlanNode } from "@unigate/core";
 import { type CompiledLeaf, GatewayError, sleep } from "@unigate/core";
 import { type AttemptResult, failedAttempt, succeeded } from "./attempt-result.ts";
+import { type AdmittedTarget, admitTarget, refuseModel } from "./prepare-target.ts";
 import { recordAttempt } from "./record.ts";
-import { newHookState, type Run } from "./run-state.ts";
+import type { Run } from "./run-state.ts";
 import { callConnector, cancelError } from "./steps/call.ts";
 import { runHooks } from "./steps/check-hooks.ts";
 import { decideRetry } from "./steps/decide.ts";
 import { type CacheView, lookUp } from "./steps/look-up.ts";
 import { resolveHooks } from "./steps/resolve-hooks.ts";
-import { type ResolvedTarget, resolveTarget } from "./steps/resolve-target.ts";
-import { rewriteBody, type ShapedBody, shapeBody } from "./steps/shape-body.ts";
+import type { ResolvedTarget } from "./steps/resolve-target.ts";
+import { rewriteBody, type ShapedBody } from "./steps/shape-body.ts";
 import type { RetryRecord, TargetOutcome } from "./target-outcome.ts";
 
 /**
  * Walks the plan: a leaf is tried, a sequence goes on while the status of a step is in its set. The last outcome is
- * the answer whatever it is; every one before it is logged and left.
+ * the answer whatever it is; every one before it is logged and left. `first` = the first leaf, admitted before.
  */
-export async function attemptPlan(run: Run, plan: PlanNode): Promise<TargetOutcome> {
+export async function attemptPlan(run: Run, plan: PlanNode, first: AdmittedTarget | null): Promise<TargetOutcome> {
   const { kind } = plan;
-  if (kind?.$case === "leaf") return attemptTarget(run, kind.value);
+  if (kind?.$case === "leaf") return attemptTarget(run, first ?? (await admitTarget(run, kind.value)));
   const steps = kind?.$case === "sequence" ? kind.value.steps : (kind?.value.racers.slice(0, 1) ?? []);
   let outcome: TargetOutcome | null = null;
   for (const [index, step] of steps.entries()) {
-    outcome = await attemptPlan(run, step);
+    outcome = await attemptPlan(run, step, index === 0 ? first : null);
     const isLast = index === steps.length - 1;
     if (isLast || kind?.$case !== "sequence" || !goesOn(run, outcome, kind.value.onStatuses, kind.value.anyNon2xx)) return outcome;
     recordAttempt(run, outcome);
@@ -39,19 +40,15 @@ function goesOn(run: Run, outcome: TargetOutcome, onStatuses: readonly number[],
 
 const NO_CACHE: CacheView = { status: "DISABLED", hit: null, fillToken: "", maxAge: 0 };
 
-/** shape-body, resolve, check-input, look-up, then call and check-output until done. */
-async function attemptTarget(run: Run, planned: PlanLeaf): Promise<TargetOutcome> {
-  const leaf = run.config.compiled.leaves[planned.index];
-  if (leaf === undefined) throw new Error(`the plan names leaf ${planned.index}, which the config does not have`);
-  const attempt = run.attempts++;
-  const startedAt = run.deps.clock.now();
-  run.hooks = newHookState();
-  let shaped = shapeBody(run.request, leaf);
-  let target: ResolvedTarget | null = null;
+/** check-input, look-up, then call and check-output until done; of a target at its limit only a stored answer is given. */
+async function attemptTarget(run: Run, admitted: AdmittedTarget): Promise<TargetOutcome> {
+  const { attempt, leaf, target, limited, startedAt } = admitted;
+  let { shaped } = admitted;
   let cache = NO_CACHE;
   const ended = (result: AttemptResult): TargetOutcome => ({
     result,
     attempt,
+    called: false,
     leaf,
     target,
     shaped,
@@ -60,9 +57,9 @@ async function attemptTarget(run: Run, planned: PlanLeaf): Promise<TargetOutcome
     retryCount: 0,
     startedAt,
   });
+  if (target === null || admitted.failure !== null) return ended(admitted.failure ?? failedAttempt(new GatewayError("no_target")));
+  if (limited !== null && leaf.cache === null) return ended(failedAttempt(limited));
   try {
-    target = await resolveTarget(run, leaf, modelNamed(run));
-    refuseModel(run, shaped.model);
     run.hooks.resolved = await resolveHooks(run, leaf);
     const before = await runHooks(run, { phase: "before", provider: target.provider.id, shaped, reply: null });
     if (before.verdict === "deny")
@@ -79,22 +76,9 @@ async function attemptTarget(run: Run, planned: PlanLeaf): Promise<TargetOutcome
     if (!(error instanceof GatewayError)) throw error;
     return ended(failedAttempt(error));
   }
+  if (limited !== null) return ended(failedAttempt(limited));
   const { result, retries, retryCount } = await callWithRetries(run, leaf, target, shaped);
-  return { result, attempt, leaf, target, shaped, cache, retries, retryCount, startedAt };
-}
-
-/** The model that may name a provider: the body's, else the query's (behaviour 1.1). */
-function modelNamed(run: Run): string | undefined {
-  const model = run.request.json?.["model"];
-  if (typeof model === "string") return model;
-  return run.request.query.includes("model=") ? (new URLSearchParams(run.request.query).get("model") ?? undefined) : undefined;
-}
-
-/** A proxied request need not name a model; when it does, the key's list holds for it too. */
-function refuseModel(run: Run, model: string): void {
-  const allowed = run.request.principal.key.allowed_models;
-  if (allowed === null || allowed.includes(model) || (run.request.surface === "proxy" && model === "")) return;
-  throw new GatewayError("model_not_allowed", `The API key may not use the model "${model}".`, { param: "model" });
+  return { result, attempt, called: true, leaf, target, shaped, cache, retries, retryCount, startedAt };
 }
 
 function hitResult(body: Buffer, headers: AttemptResult["headers"]): AttemptResult {

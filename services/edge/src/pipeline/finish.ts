@@ -1,9 +1,8 @@
 import type { End, Failure } from "@unigate/contracts";
 import { hasAsyncHooks, recordWithAsyncHooks } from "./async-hooks.ts";
 import { succeeded } from "./attempt-result.ts";
-import { draftAttempt } from "./record.ts";
+import { draftAttempt, usageOf } from "./record.ts";
 import type { Run } from "./run-state.ts";
-import { hasRequestLimits } from "./steps/reserve.ts";
 import { settle } from "./steps/settle.ts";
 import type { TargetOutcome } from "./target-outcome.ts";
 
@@ -20,7 +19,7 @@ export interface RunEnding {
 /** Once, after the last byte: settlement, log record, metrics and the hooks that nobody waits for. */
 export function finishRun(run: Run, outcome: TargetOutcome, ending: RunEnding): void {
   const draft = draftAttempt(run, outcome, ending);
-  if (hasRequestLimits(run)) settle(run, outcome);
+  settle(run, outcome, { usage: usageOf(outcome, ending.end), costMicro: draft.head.cost_micro_usd }, true);
   if (ending.cancelled || !succeeded(outcome.result.status) || !hasAsyncHooks(run)) {
     run.deps.spool.offer(draft, run.spoolNumber, true);
     return;

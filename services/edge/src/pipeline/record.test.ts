@@ -1,18 +1,22 @@
 import type { Settlement } from "@unigate/contracts";
 import { emptyUsage, type Usage } from "@unigate/core";
+import type { LogDraft } from "@unigate/events";
 import type { PricedCall } from "@unigate/prices";
 import { expect, test } from "vitest";
-import { draftAttempt } from "./record.ts";
+import { finishRun } from "./finish.ts";
+import { recordAttempt } from "./record.ts";
 import { newHookState, type Run } from "./run-state.ts";
-import { settle } from "./steps/settle.ts";
 import type { TargetOutcome } from "./target-outcome.ts";
 
 /** A run whose prices are one micro-USD a token of models that begin with "gpt". */
 function running() {
   const settled: Settlement[] = [];
   const asked: PricedCall[] = [];
+  const offered: LogDraft[] = [];
   const run = {
     deps: {
+      spool: { offer: (draft: LogDraft) => void offered.push(draft) },
+      leases: { end() {} },
       clock: { now: () => 2_000 },
       settlements: { add: (settlement: Settlement) => void settled.push(settlement) },
       prices: {
@@ -32,11 +36,10 @@ function running() {
     config: { id: "", version: "" },
     metadata: {},
     decision: {},
-    usage: null,
-    costMicro: null,
+    limits: { isReserved: true, ofRequest: [], ofTarget: [] },
     hooks: newHookState(),
   } as unknown as Run;
-  return { run, settled, asked };
+  return { run, settled, asked, offered };
 }
 
 function outcome(model: string, usage: Partial<Usage> | null, hit = false): TargetOutcome {
@@ -51,6 +54,7 @@ function outcome(model: string, usage: Partial<Usage> | null, hit = false): Targ
       timings: { upstreamMs: 1 },
     },
     attempt: 0,
+    called: !hit,
     leaf: { optionPath: "config" },
     target: { provider: { id: "openai" }, slug: "" },
     shaped: { model, stream: false, body: Buffer.alloc(0), json: null },
@@ -60,20 +64,23 @@ function outcome(model: string, usage: Partial<Usage> | null, hit = false): Targ
   } as unknown as TargetOutcome;
 }
 
-const costsOf = (run: Run, ...outcomes: TargetOutcome[]) => outcomes.map((one) => draftAttempt(run, one, {}).head.cost_micro_usd);
+function recorded({ run }: ReturnType<typeof running>, ...outcomes: TargetOutcome[]): void {
+  for (const one of outcomes.slice(0, -1)) recordAttempt(run, one);
+  const last = outcomes.at(-1);
+  if (last !== undefined) finishRun(run, last, { body: null, end: null, cancelled: false });
+}
 
-test("each target has its cost, and all that is known is settled", () => {
-  const { run, settled, asked } = running();
-  const last = outcome("gpt-b", { input: 5 });
-  expect(costsOf(run, outcome("gpt-a", { input: 7 }), outcome("strange", { input: 100 }), outcome("gpt-c", null), last)).toEqual([
-    7,
-    null,
-    null,
-    5,
+test("each target has its cost, which is settled with its usage", () => {
+  const run = running();
+  recorded(run, outcome("gpt-a", { input: 7 }), outcome("strange", { input: 100 }), outcome("gpt-c", null), outcome("gpt-b", { input: 5 }));
+  expect(run.offered.map(({ head }) => head.cost_micro_usd)).toEqual([7, null, null, 5]);
+  expect(run.settled.map(({ costMicro, usage, last }) => [costMicro, usage?.input, last])).toEqual([
+    [7, 7, false],
+    [undefined, 100, false],
+    [undefined, undefined, false],
+    [5, 5, true],
   ]);
-  settle(run, last);
-  expect(settled).toMatchObject([{ costMicro: 12, usage: { input: 112 } }]);
-  expect(asked[0]).toEqual({
+  expect(run.asked[0]).toEqual({
     provider: "openai",
     model: "gpt-a",
     responseModel: "gpt-a-exact",
@@ -82,13 +89,20 @@ test("each target has its cost, and all that is known is settled", () => {
   });
 });
 
-test("a stored answer costs nothing; nothing known is no cost", () => {
-  const { run, settled } = running();
-  const hit = outcome("gpt-a", null, true);
-  expect(costsOf(run, hit)).toEqual([0]);
-  settle(run, hit);
-  const other = running();
-  expect(costsOf(other.run, outcome("strange", { input: 3 }))).toEqual([null]);
-  settle(other.run, outcome("strange", null));
-  expect([settled[0]?.costMicro, other.settled[0]?.costMicro]).toEqual([0, undefined]);
+test("a stored answer costs nothing, and its target gets back what was taken; nothing known is no cost", () => {
+  const [stored, unknown] = [running(), running()];
+  recorded(stored, outcome("gpt-a", null, true));
+  recorded(unknown, outcome("strange", { input: 3 }));
+  expect([stored, unknown].map(({ offered }) => offered[0]?.head.cost_micro_usd)).toEqual([0, null]);
+  expect([stored, unknown].map(({ settled }) => [settled[0]?.costMicro, settled[0]?.refundTarget])).toEqual([
+    [0, true],
+    [undefined, false],
+  ]);
+});
+
+test("a request that no limit counts settles nothing", () => {
+  const run = running();
+  run.run.limits.isReserved = false;
+  recorded(run, outcome("gpt-a", { input: 7 }), outcome("gpt-b", { input: 5 }));
+  expect([run.offered.length, run.settled.length]).toEqual([2, 0]);
 });

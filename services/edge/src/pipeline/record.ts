@@ -1,8 +1,9 @@
 import type { End, Failure, Usage } from "@unigate/contracts";
-import { type GatewayError, newUuid, sumUsage } from "@unigate/core";
+import { type GatewayError, newUuid } from "@unigate/core";
 import { cutMessage, cutMetadata, type DraftMessage, type LogDraft, type LogHead, newHead, usageOfRecord } from "@unigate/events";
 import { succeeded } from "./attempt-result.ts";
 import { answeredStatus, type Run } from "./run-state.ts";
+import { settle } from "./steps/settle.ts";
 import type { TargetOutcome } from "./target-outcome.ts";
 
 /** How an attempt ended, as far as its outcome does not say. */
@@ -19,7 +20,7 @@ export interface Ending {
 }
 
 /** Usage of an attempt, from its answer or from the end of its stream. */
-function usageOf(outcome: TargetOutcome, end: End | null | undefined): Usage | null {
+export function usageOf(outcome: TargetOutcome, end: End | null | undefined): Usage | null {
   return end?.usage ?? outcome.result.usage;
 }
 
@@ -42,12 +43,14 @@ export function recordStart(run: Run): number {
   });
 }
 
-/** Leaves the log record of a target tried that is not the last. Never waits, never throws. */
+/** Settles a target tried that is not the last, and leaves its log record. Never waits, never throws. */
 export function recordAttempt(run: Run, outcome: TargetOutcome): void {
-  run.deps.spool.offer(draftAttempt(run, outcome, {}), run.spoolNumber, false);
+  const draft = draftAttempt(run, outcome, {});
+  settle(run, outcome, { usage: usageOf(outcome, null), costMicro: draft.head.cost_micro_usd }, false);
+  run.deps.spool.offer(draft, run.spoolNumber, false);
 }
 
-/** The log record of a target tried. Counts what it used into the run. */
+/** The log record of a target tried. */
 export function draftAttempt(run: Run, outcome: TargetOutcome, ending: Ending): LogDraft {
   const { deps, request } = run;
   const { result, target, leaf, shaped } = outcome;
@@ -66,10 +69,8 @@ export function draftAttempt(run: Run, outcome: TargetOutcome, ending: Ending): 
   head.outcome = outcomeWord(outcome, ending, failure);
   head.error = failure === null ? null : faultOf(failure);
   const usage = usageOf(outcome, ending.end);
-  run.usage = sumUsage(run.usage, usage);
   head.usage = usageOfRecord(usage);
   head.cost_micro_usd = costOf(run, head, outcome, usage);
-  if (head.cost_micro_usd !== null) run.costMicro = (run.costMicro ?? 0) + head.cost_micro_usd;
   head.cache_status = outcome.cache.status;
   head.retries = [...outcome.retries];
   const finish = ending.end?.finishReason ?? result.finishReason;

@@ -5,7 +5,6 @@ import { asStream } from "./as-stream.ts";
 import { finishRun } from "./finish.ts";
 import { answeredStatus, type Run } from "./run-state.ts";
 import { storeAnswer } from "./steps/look-up.ts";
-import type { Reserved } from "./steps/reserve.ts";
 import { streamReply } from "./stream-reply.ts";
 import type { TargetOutcome } from "./target-outcome.ts";
 
@@ -13,8 +12,8 @@ const JSON_TYPE = ["content-type", "application/json"];
 const SSE_TYPE = ["content-type", "text/event-stream; charset=utf-8", "cache-control", "no-cache"];
 
 /** The answer to the client. `done` is called once, after settlement and log record. */
-export function replyOf(run: Run, outcome: TargetOutcome, reserved: Reserved, done: () => void): GatewayReply {
-  const headers = answerHeaders(run, outcome, reserved);
+export function replyOf(run: Run, outcome: TargetOutcome, done: () => void): GatewayReply {
+  const headers = answerHeaders(run, outcome);
   const { result } = outcome;
   if (result.stream !== null) {
     if (run.request.surface !== "proxy") headers.push(...SSE_TYPE);

@@ -1,4 +1,5 @@
-import type { Call, CompiledConfig, JsonObject, Usage } from "@unigate/core";
+import type { Remaining } from "@unigate/contracts";
+import type { Call, CompiledConfig, JsonObject } from "@unigate/core";
 import type { EdgeDeps } from "../deps.ts";
 import type { GatewayRequest } from "../gateway-request.ts";
 import { type LeafHooks, NO_HOOKS } from "./steps/resolve-hooks.ts";
@@ -29,16 +30,23 @@ export interface Run {
   readonly metadata: Readonly<Record<string, string>>;
   /** Number of the next attempt; one a target, retries included in it. */
   attempts: number;
-  /** Used by every target so far, for the settlement. */
-  usage: Usage | null;
-  /** What that costs, micro-USD, as far as the prices are known; null when none is. */
-  costMicro: number | null;
+  readonly limits: LimitState;
   /** What planning decided, for the log. */
   decision: JsonObject;
   /** Its number in the spool, once it is admitted; 0 before. */
   spoolNumber: number;
   /** Of the target that is being tried; each target begins anew. */
   hooks: HookState;
+}
+
+/** What limits said; only the steps reserve and settle write it. */
+export interface LimitState {
+  /** Whether policy may keep a reservation that has to be settled. */
+  isReserved: boolean;
+  /** What is left of the limits that count the request. */
+  readonly ofRequest: Remaining[];
+  /** What is left of the limits that count the target tried last. */
+  ofTarget: Remaining[];
 }
 
 /** What hooks said of one target, and how long was spent beside the upstream, ms; null = not asked. */

@@ -3,17 +3,19 @@ import type { EdgeDeps } from "../deps.ts";
 import type { GatewayReply, GatewayRequest } from "../gateway-request.ts";
 import { mergeMetadata } from "../metadata.ts";
 import { attemptPlan } from "./attempts.ts";
+import { admitTarget, firstLeaf } from "./prepare-target.ts";
 import { recordRefusal, recordStart } from "./record.ts";
 import { replyOf } from "./reply.ts";
 import { newHookState, type Run } from "./run-state.ts";
 import { planRequest } from "./steps/plan.ts";
-import { reserve } from "./steps/reserve.ts";
 import { resolveConfig } from "./steps/resolve-config.ts";
+import { settle } from "./steps/settle.ts";
 
 /**
  * One request from its config to its answer: read this file to know the product.
- * resolve-config, plan, reserve, then the attempts (shape-body, check-input, look-up, call, check-output, decide),
- * then the answer, which settles and logs after its last byte. No step runs beside another: a refused request fires
+ * resolve-config, plan, then the attempts (shape-body, resolve-target, reserve, check-input, look-up, call,
+ * check-output, decide), then the answer, which settles and logs after its last byte. The first target reserves for
+ * the whole request. No step runs beside another: a refused request fires
  * no webhook and leaks no reservation. Throws the GatewayError of a refusal; failures of targets are answers.
  */
 export async function runRequest(deps: EdgeDeps, request: GatewayRequest): Promise<GatewayReply> {
@@ -28,22 +30,24 @@ export async function runRequest(deps: EdgeDeps, request: GatewayRequest): Promi
       config,
       metadata: mergeMetadata(request.metadata, request.principal.key.defaults.metadata),
       attempts: 0,
-      usage: null,
-      costMicro: null,
+      limits: { isReserved: false, ofRequest: [], ofTarget: [] },
       decision: {},
       spoolNumber: 0,
       hooks: newHookState(),
     };
     refuseManyTargets(run);
     const plan = await planRequest(run);
-    const reserved = await reserve(run);
+    const first = await admitTarget(run, firstLeaf(plan));
     run.spoolNumber = recordStart(run);
-    const outcome = await attemptPlan(run, plan);
-    return replyOf(run, outcome, reserved, bounded.done);
+    const outcome = await attemptPlan(run, plan, first);
+    return replyOf(run, outcome, bounded.done);
   } catch (error) {
     bounded.done();
     const refusal = toGatewayError(error);
-    if (run !== null) recordRefusal(run, refusal);
+    if (run !== null) {
+      settle(run, { attempt: Math.max(0, run.attempts - 1), called: true }, { usage: null, costMicro: null }, true);
+      recordRefusal(run, refusal);
+    }
     throw refusal;
   }
 }

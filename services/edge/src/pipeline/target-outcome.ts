@@ -12,6 +12,8 @@ export type RetryRecord = LogHead["retries"][number];
 export interface TargetOutcome {
   readonly result: AttemptResult;
   readonly attempt: number;
+  /** Whether the provider was called. */
+  readonly called: boolean;
   readonly leaf: CompiledLeaf;
   /** Null when the target could not be resolved. */
   readonly target: ResolvedTarget | null;

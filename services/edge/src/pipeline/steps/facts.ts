@@ -1,4 +1,5 @@
 import type { Facts } from "@unigate/contracts";
+import type { JsonObject } from "@unigate/core";
 import type { Run } from "../run-state.ts";
 
 /** Characters a token stands for, on the average of English text (mesh.md section 7). */
@@ -6,10 +7,10 @@ const CHARACTERS_A_TOKEN = 3.6;
 /** Largest number of a uint32 field. */
 const MAX_TOKENS = 4_294_967_295;
 
-/** What leaf services decide on. Made only when one of them is asked. */
-export function factsOf(run: Run, model: string, stream: boolean): Facts {
+/** What leaf services decide on. Made only when one of them is asked. `json` = the body as a target gets it. */
+export function factsOf(run: Run, model: string, stream: boolean, json: JsonObject | null = run.request.json): Facts {
   const { request } = run;
-  const maxTokens = request.json?.["max_completion_tokens"] ?? request.json?.["max_tokens"];
+  const maxTokens = json?.["max_completion_tokens"] ?? json?.["max_tokens"];
   const user = request.json?.["user"];
   return {
     surface: request.surface,

@@ -1,82 +1,73 @@
-import type { ReserveReply, Verdict } from "@unigate/contracts";
-import { GatewayError } from "@unigate/core";
+import type { ReserveReply } from "@unigate/contracts";
+import type { GatewayError } from "@unigate/core";
+import { LEASE_MS } from "../../leases.ts";
+import { limitHeaders } from "../limit-headers.ts";
+import { LimitRefusal, limitError, nameOf, uncountedError } from "../limit-refusal.ts";
+import type { PreparedTarget } from "../prepare-target.ts";
 import type { Run } from "../run-state.ts";
-import { factsOf } from "./facts.ts";
-
-/** Headers that tell how much of a limit is left; flat pairs. */
-export interface Reserved {
-  readonly headers: readonly string[];
-}
-
-const NOTHING: Reserved = { headers: [] };
-
-/** Whether the request can meet a limit at all: a call to policy is made only then. */
-export function hasRequestLimits(run: Run): boolean {
-  return run.request.principal.key.rate_limits.length > 0;
-}
+import { type ApplicableLimits, applicableLimits } from "./applicable-limits.ts";
+import { cancelError } from "./call.ts";
+import { estimateTokens } from "./estimate-tokens.ts";
 
 /**
- * Takes the request from the limits of its key. Throws rate_limited or budget_exhausted with the wait.
- * Policy down means rates pass (mesh.md section 2).
+ * Takes a target from its limits, and with the first target the request from its own, in one call. Throws a
+ * LimitRefusal when the request is refused; gives the error of a target that is, which is that target's outcome.
+ * Policy down: each limit's on_store_loss (mesh.md section 2).
  */
-export async function reserve(run: Run): Promise<Reserved> {
-  if (!hasRequestLimits(run)) return NOTHING;
+export async function reserve(run: Run, prepared: PreparedTarget): Promise<GatewayError | null> {
+  const limits = await applicableLimits(run, prepared, prepared.attempt === 0);
+  run.limits.ofTarget = [];
+  if (limits === null) return null;
+  const reply = await askPolicy(run, prepared, limits);
+  if (reply === null) return passUncounted(run, limits);
+  run.limits.ofRequest.push(...reply.remaining.filter((remaining) => !remaining.ofTarget));
+  run.limits.ofTarget = reply.remaining.filter((remaining) => remaining.ofTarget);
+  if (reply.request?.allowed === false) {
+    // Of a refused request nothing is kept; of one that the store may have lost, perhaps.
+    run.limits.isReserved = reply.storeLost;
+    throw new LimitRefusal(limitError(reply.request), remainingHeaders(run));
+  }
+  if (reply.remaining.length > 0) run.deps.leases.begin(run.request.principal.tenant.organisationId, run.request.requestId);
+  return reply.target?.allowed === false ? limitError(reply.target) : null;
+}
+
+/** What the client is told of the limits that counted the request and its last target. */
+export function remainingHeaders(run: Run): string[] {
+  const { ofRequest, ofTarget } = run.limits;
+  return ofRequest.length + ofTarget.length === 0 ? [] : limitHeaders([...ofRequest, ...ofTarget], run.deps.clock.now());
+}
+
+/** Null when policy cannot be asked. */
+async function askPolicy(run: Run, prepared: PreparedTarget, limits: ApplicableLimits): Promise<ReserveReply | null> {
   const { request, deps } = run;
-  let reply: ReserveReply;
+  // Even one that is not answered may be kept.
+  run.limits.isReserved = true;
   try {
-    reply = await deps.policy.reserve(
+    return await deps.policy.reserve(
       {
-        reservationId: run.request.requestId,
+        reservationId: request.requestId,
         tenant: request.principal.tenant,
-        subject: { apiKeyId: request.principal.key.id, provider: "", slug: "", configId: run.config.id, promptId: "", model: "" },
-        facts: factsOf(run, "", false),
-        attempt: 0,
-        requestScope: true,
-        targetScope: false,
-        tokens: 0,
-        leaseMs: deps.limits.maxRequestMs,
+        subject: limits.subject,
+        facts: limits.facts,
+        attempt: prepared.attempt,
+        requestScope: limits.request,
+        targetScope: limits.target,
+        tokens: estimateTokens(limits.facts, prepared.shaped.json),
+        leaseMs: LEASE_MS,
       },
       { ...request.call, deadline: Math.min(run.call.deadline, deps.clock.now() + deps.limits.reserveMs) },
     );
   } catch (error) {
-    if (run.call.cancel.cancelled) throw error;
-    deps.log.warn({ traceId: request.trace.traceId, error: String(error) }, "policy is unavailable; the request passes");
-    return NOTHING;
-  }
-  const headers = rateLimitHeaders(reply, deps.clock.now());
-  if (reply.request !== undefined && !reply.request.allowed) throw refusal(reply.request, headers);
-  return { headers };
-}
-
-/** A refusal by a limit; its rate-limit headers go to the client with it. */
-export class LimitRefusal extends GatewayError {
-  readonly headers: readonly string[];
-
-  constructor(verdict: Verdict, headers: readonly string[]) {
-    const code = verdict.code === "budget_exhausted" ? "budget_exhausted" : "rate_limited";
-    const wait = Math.max(1, Math.ceil(verdict.retryAfterMs / 1_000));
-    super(code, code === "rate_limited" ? `The rate limit of this API key is reached; try again in ${wait} s.` : undefined, {
-      retryAfterMs: verdict.retryAfterMs,
-    });
-    this.headers = headers;
+    if (run.call.cancel.cancelled) throw cancelError(run.call);
+    deps.log.warn({ traceId: request.trace.traceId, error: String(error) }, "policy is unavailable; limits are not counted");
+    return null;
   }
 }
 
-function refusal(verdict: Verdict, headers: readonly string[]): GatewayError {
-  return new LimitRefusal(verdict, headers);
-}
-
-/** The tightest limit of requests and the tightest of tokens, in the spelling of the OpenAI API. */
-function rateLimitHeaders(reply: ReserveReply, now: number): string[] {
-  const headers: string[] = [];
-  for (const kind of ["requests", "tokens"] as const) {
-    const [first, ...others] = reply.remaining.filter((remaining) => remaining.policyId.includes("/tokens/") === (kind === "tokens"));
-    if (first === undefined) continue;
-    const tightest = others.reduce((least, remaining) => (remaining.left < least.left ? remaining : least), first);
-    const seconds = Math.max(0, Math.ceil((tightest.resetsAt - now) / 1_000));
-    headers.push(`x-ratelimit-limit-${kind}`, String(tightest.limit));
-    headers.push(`x-ratelimit-remaining-${kind}`, String(Math.max(0, tightest.left)));
-    headers.push(`x-ratelimit-reset-${kind}`, `${seconds}s`);
-  }
-  return headers;
+/** Limits pass uncounted, unless a policy among them does not have it. */
+function passUncounted(run: Run, { closed }: ApplicableLimits): GatewayError | null {
+  if (closed.request !== null) throw new LimitRefusal(uncountedError(nameOf(closed.request)), []);
+  if (closed.target !== null) return uncountedError(nameOf(closed.target));
+  run.deps.metrics.limitsUncounted();
+  return null;
 }

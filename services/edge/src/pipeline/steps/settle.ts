@@ -1,16 +1,38 @@
+import type { Usage } from "@unigate/contracts";
 import type { Run } from "../run-state.ts";
-import type { TargetOutcome } from "../target-outcome.ts";
 
-/** Tells policy what was really used by all targets together, in a batch and off the request's path. Always called, once. */
-export function settle(run: Run, outcome: TargetOutcome): void {
-  run.deps.settlements.add({
-    reservationId: run.request.requestId,
-    tenant: run.request.principal.tenant,
-    attempt: 0,
-    usage: run.usage ?? undefined,
-    costMicro: run.costMicro ?? undefined,
+/** A target tried to its end, as its limits see it. */
+interface Tried {
+  readonly attempt: number;
+  /** Whether the provider was called; else its limits get back what was taken. */
+  readonly called: boolean;
+}
+
+/** What it used, and what that costs in micro-USD; null = nothing is known. */
+export interface Used {
+  readonly usage: Usage | null;
+  readonly costMicro: number | null;
+}
+
+/**
+ * Tells policy what a target really used, in a batch and off the request's path. Once a target; nothing is told of a
+ * request that no limit counts.
+ */
+export function settle(run: Run, tried: Tried, { usage, costMicro }: Used, last: boolean): void {
+  if (!run.limits.isReserved) return;
+  const { deps, request } = run;
+  const { tenant } = request.principal;
+  deps.settlements.add({
+    reservationId: request.requestId,
+    tenant,
+    attempt: tried.attempt,
+    usage: usage ?? undefined,
+    costMicro: costMicro ?? undefined,
     refundRequest: false,
-    refundTarget: outcome.cache.hit !== null,
-    last: true,
+    refundTarget: !tried.called,
+    last,
   });
+  if (!last) return;
+  run.limits.isReserved = false;
+  deps.leases.end(tenant.organisationId, request.requestId);
 }

@@ -32,8 +32,12 @@ export interface ReserveRequest {
   requestScope: boolean;
   /** Take from the limits of the target. */
   targetScope: boolean;
+  /** Estimate of what one attempt uses. Without facts.max_output_tokens it is a guess, which no limit is smaller than. */
   tokens: number;
-  costMicro?: number | undefined;
+  costMicro?:
+    | number
+    | undefined;
+  /** After this, unless renewed, the reservation is lost: its estimates stay counted, its concurrency is freed. 0 = 60 s. */
   leaseMs: number;
 }
 
@@ -41,30 +45,40 @@ export interface ReserveReply {
   request: Verdict | undefined;
   target: Verdict | undefined;
   remaining: Remaining[];
+  /** Something passed uncounted. */
   storeLost: boolean;
 }
 
 export interface Verdict {
   allowed: boolean;
+  /** Of the limit that refuses: "api_key/<id>/...", "provider/<slug>/..." or "policy/<id>/...". */
   policyId: string;
   bucket: string;
-  /** 429 or 412 when not allowed. */
+  /** 429, 412 or 503 when not allowed. */
   status: number;
   /** Until the window ends. */
   retryAfterMs: number;
   shadow: boolean;
   /** A key of the error table. */
   code: string;
+  /** Whose limit refuses: "api_key", "provider" or "policy". */
+  owner: string;
+  /** The name people know it by: of a policy its name, else its id; of a provider its slug. */
+  ownerName: string;
 }
 
 export interface Remaining {
   policyId: string;
-  /** "rpm", "rph", ... */
+  /** "rpm", "rph", ...; empty for concurrency. */
   unit: string;
   limit: number;
   left: number;
-  /** Unix ms. */
+  /** Unix ms; 0 for concurrency. */
   resetsAt: number;
+  /** "requests", "tokens" or "concurrency". */
+  type: string;
+  /** Whether it counts the target, not the request. */
+  ofTarget: boolean;
 }
 
 export interface SettleRequest {
@@ -81,6 +95,18 @@ export interface Settlement {
   refundTarget: boolean;
   /** No further attempt follows: frees concurrency. */
   last: boolean;
+}
+
+export interface RenewRequest {
+  organisationId: string;
+  reservationIds: string[];
+  /** Each lasts at least this long from now. 0 = 60 s. */
+  leaseMs: number;
+}
+
+export interface RenewReply {
+  /** Those of the ids that run no more: their leases ended before. */
+  lost: string[];
 }
 
 function createBaseSubject(): Subject {
@@ -472,7 +498,17 @@ export const ReserveReply: MessageFns<ReserveReply> = {
 };
 
 function createBaseVerdict(): Verdict {
-  return { allowed: false, policyId: "", bucket: "", status: 0, retryAfterMs: 0, shadow: false, code: "" };
+  return {
+    allowed: false,
+    policyId: "",
+    bucket: "",
+    status: 0,
+    retryAfterMs: 0,
+    shadow: false,
+    code: "",
+    owner: "",
+    ownerName: "",
+  };
 }
 
 export const Verdict: MessageFns<Verdict> = {
@@ -497,6 +533,12 @@ export const Verdict: MessageFns<Verdict> = {
     }
     if (message.code !== "") {
       writer.uint32(58).string(message.code);
+    }
+    if (message.owner !== "") {
+      writer.uint32(66).string(message.owner);
+    }
+    if (message.ownerName !== "") {
+      writer.uint32(74).string(message.ownerName);
     }
     return writer;
   },
@@ -570,6 +612,22 @@ export const Verdict: MessageFns<Verdict> = {
             message.code = reader.string();
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.owner = reader.string();
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.ownerName = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -594,12 +652,14 @@ export const Verdict: MessageFns<Verdict> = {
     message.retryAfterMs = object.retryAfterMs ?? 0;
     message.shadow = object.shadow ?? false;
     message.code = object.code ?? "";
+    message.owner = object.owner ?? "";
+    message.ownerName = object.ownerName ?? "";
     return message;
   },
 };
 
 function createBaseRemaining(): Remaining {
-  return { policyId: "", unit: "", limit: 0, left: 0, resetsAt: 0 };
+  return { policyId: "", unit: "", limit: 0, left: 0, resetsAt: 0, type: "", ofTarget: false };
 }
 
 export const Remaining: MessageFns<Remaining> = {
@@ -618,6 +678,12 @@ export const Remaining: MessageFns<Remaining> = {
     }
     if (message.resetsAt !== 0) {
       writer.uint32(40).int64(message.resetsAt);
+    }
+    if (message.type !== "") {
+      writer.uint32(50).string(message.type);
+    }
+    if (message.ofTarget !== false) {
+      writer.uint32(56).bool(message.ofTarget);
     }
     return writer;
   },
@@ -675,6 +741,22 @@ export const Remaining: MessageFns<Remaining> = {
             message.resetsAt = longToNumber(reader.int64());
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.type = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.ofTarget = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -697,6 +779,8 @@ export const Remaining: MessageFns<Remaining> = {
     message.limit = object.limit ?? 0;
     message.left = object.left ?? 0;
     message.resetsAt = object.resetsAt ?? 0;
+    message.type = object.type ?? "";
+    message.ofTarget = object.ofTarget ?? false;
     return message;
   },
 };
@@ -906,6 +990,140 @@ export const Settlement: MessageFns<Settlement> = {
   },
 };
 
+function createBaseRenewRequest(): RenewRequest {
+  return { organisationId: "", reservationIds: [], leaseMs: 0 };
+}
+
+export const RenewRequest: MessageFns<RenewRequest> = {
+  encode(message: RenewRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.organisationId !== "") {
+      writer.uint32(10).string(message.organisationId);
+    }
+    for (const v of message.reservationIds) {
+      writer.uint32(18).string(v!);
+    }
+    if (message.leaseMs !== 0) {
+      writer.uint32(32).uint32(message.leaseMs);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RenewRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRenewRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.organisationId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.reservationIds.push(reader.string());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.leaseMs = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RenewRequest>): RenewRequest {
+    return RenewRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RenewRequest>): RenewRequest {
+    const message = createBaseRenewRequest();
+    message.organisationId = object.organisationId ?? "";
+    message.reservationIds = object.reservationIds?.map((e) => e) || [];
+    message.leaseMs = object.leaseMs ?? 0;
+    return message;
+  },
+};
+
+function createBaseRenewReply(): RenewReply {
+  return { lost: [] };
+}
+
+export const RenewReply: MessageFns<RenewReply> = {
+  encode(message: RenewReply, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.lost) {
+      writer.uint32(10).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RenewReply {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRenewReply();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.lost.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RenewReply>): RenewReply {
+    return RenewReply.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RenewReply>): RenewReply {
+    const message = createBaseRenewReply();
+    message.lost = object.lost?.map((e) => e) || [];
+    return message;
+  },
+};
+
 /** Only edge calls it. Down means: each limit's on_store_loss (rates pass, budgets refuse). */
 export type PolicyDefinition = typeof PolicyDefinition;
 export const PolicyDefinition = {
@@ -927,6 +1145,15 @@ export const PolicyDefinition = {
       requestType: SettleRequest as typeof SettleRequest,
       requestStream: false,
       responseType: Empty as typeof Empty,
+      responseStream: false,
+      options: {},
+    },
+    /** Keeps the reservations of requests that still run: one call an organisation each 20 s. */
+    renew: {
+      name: "Renew",
+      requestType: RenewRequest as typeof RenewRequest,
+      requestStream: false,
+      responseType: RenewReply as typeof RenewReply,
       responseStream: false,
       options: {},
     },

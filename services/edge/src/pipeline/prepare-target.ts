@@ -1,0 +1,74 @@
+import { type CompiledLeaf, GatewayError, type PlanLeaf, type PlanNode } from "@unigate/core";
+import { type AttemptResult, failedAttempt } from "./attempt-result.ts";
+import { newHookState, type Run } from "./run-state.ts";
+import { cancelError } from "./steps/call.ts";
+import { reserve } from "./steps/reserve.ts";
+import { type ResolvedTarget, resolveTarget } from "./steps/resolve-target.ts";
+import { type ShapedBody, shapeBody } from "./steps/shape-body.ts";
+
+/** A leaf of the plan, ready to be tried. */
+export interface PreparedTarget {
+  /** Its number among the targets of the request. */
+  readonly attempt: number;
+  readonly leaf: CompiledLeaf;
+  readonly shaped: ShapedBody;
+  /** Null when it could not be resolved. */
+  readonly target: ResolvedTarget | null;
+  /** Why it cannot be tried at all; its outcome. */
+  readonly failure: AttemptResult | null;
+  readonly startedAt: number;
+}
+
+/** A prepared target that its limits have been asked about. */
+export interface AdmittedTarget extends PreparedTarget {
+  /** The limit that is reached; then only a stored answer may be given. */
+  readonly limited: GatewayError | null;
+}
+
+/** The leaf that is tried first. */
+export function firstLeaf(plan: PlanNode): PlanLeaf {
+  const { kind } = plan;
+  if (kind?.$case === "leaf") return kind.value;
+  const first = kind?.$case === "sequence" ? kind.value.steps[0] : kind?.value.racers[0];
+  if (first === undefined) throw new GatewayError("no_target");
+  return firstLeaf(first);
+}
+
+/** shape-body, resolve-target, reserve. Throws only when a limit refuses the whole request, which the first target asks for. */
+export async function admitTarget(run: Run, planned: PlanLeaf): Promise<AdmittedTarget> {
+  const prepared = await prepareTarget(run, planned);
+  return { ...prepared, limited: run.call.cancel.cancelled ? null : await reserve(run, prepared) };
+}
+
+async function prepareTarget(run: Run, planned: PlanLeaf): Promise<PreparedTarget> {
+  const leaf = run.config.compiled.leaves[planned.index];
+  if (leaf === undefined) throw new Error(`the plan names leaf ${planned.index}, which the config does not have`);
+  const attempt = run.attempts++;
+  const startedAt = run.deps.clock.now();
+  run.hooks = newHookState();
+  const shaped = shapeBody(run.request, leaf);
+  let target: ResolvedTarget | null = null;
+  try {
+    target = await resolveTarget(run, leaf, modelNamed(run));
+    refuseModel(run, shaped.model);
+  } catch (error) {
+    if (!run.call.cancel.cancelled && !(error instanceof GatewayError)) throw error;
+    const failure = run.call.cancel.cancelled ? failedAttempt(cancelError(run.call), true) : failedAttempt(error as GatewayError);
+    return { attempt, leaf, shaped, target, failure, startedAt };
+  }
+  return { attempt, leaf, shaped, target, failure: null, startedAt };
+}
+
+/** The model that may name a provider: the body's, else the query's (behaviour 1.1). */
+function modelNamed(run: Run): string | undefined {
+  const model = run.request.json?.["model"];
+  if (typeof model === "string") return model;
+  return run.request.query.includes("model=") ? (new URLSearchParams(run.request.query).get("model") ?? undefined) : undefined;
+}
+
+/** A proxied request need not name a model; when it does, the key's list holds for it too. */
+export function refuseModel(run: Run, model: string): void {
+  const allowed = run.request.principal.key.allowed_models;
+  if (allowed === null || allowed.includes(model) || (run.request.surface === "proxy" && model === "")) return;
+  throw new GatewayError("model_not_allowed", `The API key may not use the model "${model}".`, { param: "model" });
+}
