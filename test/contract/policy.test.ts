@@ -289,13 +289,11 @@ describe.each(suites)("policy over $name, counting in $store", ({ runner, availa
       const of = (team: string, apiKeyId = "free") => reserve(apiKeyId, { facts: { metadata: { team } } });
       for (const team of ["a", "a", "b"]) expect((await of(team)).request?.allowed).toBe(true);
       expect((await of("a")).request).toMatchObject({
-        ...{
-          allowed: false,
-          status: 429,
-          code: "rate_limited",
-          policyId: "policy/each-team/requests/rph",
-          bucket: '["metadata.team","a","api_key","free"]',
-        },
+        allowed: false,
+        status: 429,
+        code: "rate_limited",
+        policyId: "policy/each-team/requests/rph",
+        bucket: '["metadata.team","a","api_key","free"]',
         owner: "policy",
         ownerName: "each-team",
       });
