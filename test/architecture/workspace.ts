@@ -44,7 +44,7 @@ export function packageOf(file: string): string {
 
 /** Tests and what only tests use: never part of the product. */
 export function isTest(file: string): boolean {
-  return /\.test(?:-d)?\.ts$/.test(file) || file.startsWith("test/") || file.startsWith("packages/testkit/");
+  return /\.(?:test(?:-d)?|fixture)\.ts$/.test(file) || file.startsWith("test/") || file.startsWith("packages/testkit/");
 }
 
 export function isGenerated(file: string): boolean {

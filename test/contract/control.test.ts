@@ -37,6 +37,7 @@ describe.each(runners)("control over $name", ({ connect }) => {
       environment: {},
       catalogue: [{ id: "openai", envKey: null }],
       checkConfig: () => [],
+      checks: { ids: [], find: () => null },
       sealer,
       clock: systemClock,
       log: silent,

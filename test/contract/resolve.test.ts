@@ -34,6 +34,7 @@ describe.each(runners)("resolver and control over $name", ({ connect }) => {
       environment: {},
       catalogue: [{ id: "openai", envKey: null }],
       checkConfig: () => [],
+      checks: { ids: [], find: () => null },
       sealer,
       clock: systemClock,
       log: { info() {}, warn() {}, error() {} },

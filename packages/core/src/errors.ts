@@ -33,6 +33,7 @@ export const ERRORS = {
   not_found: { status: 404, type: "not_found_error", text: "There is nothing at this path." },
   not_available: { status: 404, type: "not_found_error", text: "This endpoint is reserved and not available yet." },
   method_not_allowed: { status: 405, type: "invalid_request_error", text: "This method is not allowed here." },
+  conflict: { status: 409, type: "conflict_error", text: "This does not go with what is there now." },
   request_timeout: { status: 408, type: "timeout_error", text: "The request exceeded its timeout." },
   budget_exhausted: { status: 412, type: "usage_limits_policy_exhaust_error", text: "A usage limit is used up." },
   model_not_allowed: { status: 412, type: "model_not_allowed_error", text: "This model is not allowed for the API key or provider." },

@@ -1,7 +1,7 @@
 import { type ConfigProblem, type ConfigResource, cutCredentials, isObject, type JsonObject, renameAliases } from "@unigate/core";
 import { type Sealer, sealedToText } from "@unigate/secrets";
 import type { DeclaredConfig } from "./declared/grammar.ts";
-import type { Finding } from "./declared/problem.ts";
+import { type Finding, under } from "./declared/problem.ts";
 import type { Draft } from "./item.ts";
 import { DEFAULT_ORGANISATION } from "./tenants.ts";
 
@@ -17,37 +17,45 @@ export function declaredConfigs(
   check: CheckConfig,
   sealer: Pick<Sealer, "seal">,
 ): { readonly drafts: readonly Draft[]; readonly findings: readonly Finding[] } {
-  const findings = declared.flatMap(({ config }, index) => {
-    const path = `configs[${index}].config`;
-    if (holdsSealed(config)) return [{ path, message: "sealed_credentials is the gateway's own field; expected the credential itself" }];
-    const { config: cut } = cutCredentials(renameAliases(config), () => PLACEHOLDER);
-    return check(cut).map((problem) => ({ path: joined(path, problem.path), message: problem.message }));
-  });
+  const findings = declared.flatMap(({ config }, index) =>
+    configFindings(config, check).map((finding) => under(`configs[${index}].config`, finding)),
+  );
   return { drafts: declared.map((item) => configDraft(item, sealer)), findings };
+}
+
+/** What is wrong with a config that is to be saved. Paths are relative to it. */
+export function configFindings(config: unknown, check: CheckConfig): Finding[] {
+  if (holdsSealed(config)) return [{ path: "", message: "sealed_credentials is the gateway's own field; expected the credential itself" }];
+  const { config: cut } = cutCredentials(renameAliases(config), () => PLACEHOLDER);
+  return check(cut).map(({ path, message }) => ({ path, message }));
+}
+
+/** A config whose credentials are sealed, each for its own place in it. */
+export function sealConfig(config: unknown, organisationId: string, id: string, sealer: Pick<Sealer, "seal">): JsonObject {
+  const { config: cut } = cutCredentials(renameAliases(config), (optionPath, credentials) => ({
+    sealed_credentials: sealedToText(sealer.seal(credentials, organisationId, `${id}/${optionPath}`)),
+  }));
+  return cut as JsonObject;
 }
 
 function configDraft(
   { id, name = id, config, organisation = DEFAULT_ORGANISATION, workspace }: DeclaredConfig,
   sealer: Pick<Sealer, "seal">,
 ): Draft {
-  const named = renameAliases(config);
   return {
     kind: "config",
     id,
     organisationId: organisation,
     workspaceId: workspace ?? null,
-    content: [name, named],
+    content: [name, renameAliases(config)],
     make(version) {
-      const { config: cut } = cutCredentials(named, (optionPath, credentials) => ({
-        sealed_credentials: sealedToText(sealer.seal(credentials, organisation, `${id}/${optionPath}`)),
-      }));
       const json: ConfigResource = {
         id,
         name,
         version,
         organisation_id: organisation,
         workspace_id: workspace ?? null,
-        config: cut as JsonObject,
+        config: sealConfig(config, organisation, id, sealer),
       };
       return { json };
     },
@@ -59,9 +67,4 @@ function holdsSealed(config: unknown, depth = 0): boolean {
   if (!isObject(config) || depth > 50) return false;
   const { targets } = config;
   return "sealed_credentials" in config || (Array.isArray(targets) && targets.some((target) => holdsSealed(target, depth + 1)));
-}
-
-function joined(path: string, inner: string): string {
-  if (inner === "") return path;
-  return inner.startsWith("[") ? path + inner : `${path}.${inner}`;
 }

@@ -1,5 +1,6 @@
 export type { CheckConfig } from "./configs.ts";
 export { DeclaredError, type Problem, problemText } from "./declared/problem.ts";
+export type { CatalogueCheck, CheckCatalogue } from "./guardrails.ts";
 export type { FirstKeys } from "./key-file.ts";
 export { checkDeclared, type LoadDeps } from "./load.ts";
 export type { CatalogueProvider } from "./providers.ts";

@@ -16,6 +16,8 @@ export interface Item {
   readonly version: string;
   /** SHA-256 of the key's text, of an api_key only. */
   readonly keyHash: Buffer | null;
+  /** What says that it is there, for people: "unigate.yaml". Absent for what comes with the installation. */
+  readonly source?: string;
 }
 
 /** An item before it is sealed and versioned. */
@@ -25,6 +27,7 @@ export interface Draft {
   readonly organisationId: string;
   readonly workspaceId: string | null;
   readonly keyHash?: Buffer;
+  readonly source?: string;
   /** Everything that decides whether it changed, secrets included. Never kept. */
   readonly content: unknown;
   /** The thing's JSON and credentials, made only when it changed. */
@@ -38,9 +41,19 @@ export function placeOf(item: Pick<Item, "kind" | "id" | "organisationId" | "wor
 
 /** The item of a draft; `before` itself when it is unchanged, so that nothing is sealed anew without need. */
 export function finishDraft(draft: Draft, before: Item | undefined, sealer: Pick<Sealer, "fingerprint">): Item {
-  const { kind, id, organisationId, workspaceId } = draft;
+  const { kind, id, organisationId, workspaceId, source } = draft;
   const version = sealer.fingerprint(JSON.stringify([kind, organisationId, workspaceId, id, draft.content]));
-  if (before?.version === version) return before;
+  if (before?.version === version && before.source === source) return before;
   const { json, sealed } = draft.make(version);
-  return { kind, id, organisationId, workspaceId, json: bufferOfJson(json), sealed, version, keyHash: draft.keyHash ?? null };
+  return {
+    kind,
+    id,
+    organisationId,
+    workspaceId,
+    json: bufferOfJson(json),
+    sealed,
+    version,
+    keyHash: draft.keyHash ?? null,
+    ...(source === undefined ? {} : { source }),
+  };
 }

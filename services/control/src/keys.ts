@@ -18,19 +18,19 @@ export function declaredKeys(
     const find = (field: string, message: string) => findings.push({ path: field === "" ? path : `${path}.${field}`, message });
     const resource = keyResource(key, find);
     const configId = resource.defaults.config_id;
-    if (configId !== null && !configs.some((config) => config.id === configId && seenBy(config, resource))) {
-      const near = nearestName(
-        configId,
-        configs.map(({ id }) => id),
-      );
-      find(
-        "defaults.config_id",
-        `${quoted(configId)} is no declared config of this tenant${near === null || near === configId ? "" : `; did you mean "${near}"?`}`,
-      );
-    }
+    const seen = configs.filter((config) => seenBy(config, resource)).map(({ id }) => id);
+    const missing = missingConfig(configId, seen, "declared config of this tenant");
+    if (missing !== null) find("defaults.config_id", missing);
     return keyDraft(resource);
   });
   return { drafts, findings };
+}
+
+/** What is wrong with a key's default config; `seen` are those that the key's requests may use. */
+export function missingConfig(configId: string | null, seen: readonly string[], what: string): string | null {
+  if (configId === null || seen.includes(configId)) return null;
+  const near = nearestName(configId, seen);
+  return `${quoted(configId)} is no ${what}${near === null ? "" : `; did you mean "${near}"?`}`;
 }
 
 /** The draft of any api_key. */
@@ -47,7 +47,7 @@ export function keyDraft(resource: ApiKeyResource): Draft {
 }
 
 function keyResource(key: DeclaredKey, find: (field: string, message: string) => void): ApiKeyResource {
-  const { organisation = DEFAULT_ORGANISATION, type = "workspace-service", defaults, expires_at } = key;
+  const { organisation = DEFAULT_ORGANISATION, type = "workspace-service" } = key;
   const isOrganisationKey = type === "organisation-service";
   if (isOrganisationKey && key.workspace !== undefined) find("workspace", "an organisation-service key has no workspace");
   return {
@@ -57,17 +57,41 @@ function keyResource(key: DeclaredKey, find: (field: string, message: string) =>
     organisation_id: organisation,
     workspace_id: isOrganisationKey ? null : (key.workspace ?? DEFAULT_WORKSPACE),
     scopes: scopesOf(key.scopes, find),
-    expires_at: expires_at === undefined ? null : new Date(expires_at).getTime(),
-    defaults: {
-      config_id: defaults?.config_id ?? null,
-      metadata: defaults?.metadata ?? {},
-      allow_config_override: defaults?.allow_config_override ?? true,
-    },
-    rate_limits: rateLimitsOf(key.rate_limits),
-    allowed_models: key.allowed_models ?? null,
-    allowed_providers: key.allowed_providers ?? null,
+    ...keyRulesOf(key),
     key_sha256: hashOf(key, find),
   };
+}
+
+/** What a key allows. */
+export type KeyRules = Pick<ApiKeyResource, "expires_at" | "defaults" | "rate_limits" | "allowed_models" | "allowed_providers">;
+
+const NO_RULES: KeyRules = {
+  expires_at: null,
+  defaults: { config_id: null, metadata: {}, allow_config_override: true },
+  rate_limits: [],
+  allowed_models: null,
+  allowed_providers: null,
+};
+
+/** The rules that are given; what is not given is as it was `before`. */
+export function keyRulesOf(given: Pick<DeclaredKey, keyof KeyRules>, before: KeyRules = NO_RULES): KeyRules {
+  const { defaults, expires_at, rate_limits, allowed_models, allowed_providers } = given;
+  return {
+    expires_at: expiryOf(expires_at, before.expires_at),
+    defaults: {
+      config_id: defaults?.config_id === undefined ? before.defaults.config_id : defaults.config_id,
+      metadata: defaults?.metadata ?? before.defaults.metadata,
+      allow_config_override: defaults?.allow_config_override ?? before.defaults.allow_config_override,
+    },
+    rate_limits: rate_limits === undefined ? before.rate_limits : rateLimitsOf(rate_limits),
+    allowed_models: allowed_models === undefined ? before.allowed_models : allowed_models,
+    allowed_providers: allowed_providers === undefined ? before.allowed_providers : allowed_providers,
+  };
+}
+
+function expiryOf(given: DeclaredKey["expires_at"], before: number | null): number | null {
+  if (given === undefined) return before;
+  return given === null ? null : new Date(given).getTime();
 }
 
 /** "key-web" in the default organisation, "key-acme-web" in another: readable in logs, the same after every restart. */
@@ -86,7 +110,8 @@ function hashOf(key: DeclaredKey, find: (field: string, message: string) => void
   return hashOfKey(key.key).toString("hex");
 }
 
-function scopesOf(words: readonly string[], find: (field: string, message: string) => void): string[] {
+/** The scopes that words stand for, each once; a word that is none is found by its path. */
+export function scopesOf(words: readonly string[], find: (field: string, message: string) => void): string[] {
   const scopes = words.flatMap((word, index) => {
     const expanded = expandScope(word);
     if (expanded !== null) return expanded;

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { compileConfig } from "@unigate/core";
 import { makeGatewayKey } from "@unigate/secrets";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { knownChecks } from "./known-checks.fixture.ts";
 import { checkDeclared } from "./load.ts";
 
 const catalogue = [
@@ -26,7 +27,7 @@ afterAll(() => rm(folder, { recursive: true }));
 async function problems(text: string, environment: Record<string, string> = {}): Promise<string[]> {
   const file = join(folder, "unigate.yaml");
   await writeFile(file, text);
-  const found = await checkDeclared(file, { environment, catalogue, checkConfig });
+  const found = await checkDeclared(file, { environment, catalogue, checkConfig, checks: knownChecks });
   for (const problem of found) expect(problem.file).toBe(file);
   return found.map(({ line, path, message }) => `${line} ${path}: ${message}`);
 }
@@ -258,7 +259,7 @@ describe("unigate.yaml", () => {
 
   test("a file that is not there is a problem, not a fault", async () => {
     const file = join(folder, "absent.yaml");
-    expect(await checkDeclared(file, { environment: {}, catalogue, checkConfig })).toEqual([
+    expect(await checkDeclared(file, { environment: {}, catalogue, checkConfig, checks: knownChecks })).toEqual([
       { file, line: 0, path: "", message: "cannot be read: ENOENT" },
     ]);
   });

@@ -1,10 +1,11 @@
+import { basename } from "node:path";
 import type { Sealer } from "@unigate/secrets";
 import { type CheckConfig, declaredConfigs } from "./configs.ts";
 import type { Environment } from "./declared/env-references.ts";
 import type { Declared } from "./declared/grammar.ts";
 import { below, type Finding, type Problem } from "./declared/problem.ts";
 import { readDeclared } from "./declared/read.ts";
-import { declaredGuardrails } from "./guardrails.ts";
+import { type CheckCatalogue, declaredGuardrails } from "./guardrails.ts";
 import { type Draft, placeOf } from "./item.ts";
 import { declaredKeys } from "./keys.ts";
 import { type CatalogueProvider, declaredProviders, environmentProviders } from "./providers.ts";
@@ -15,6 +16,7 @@ export interface LoadDeps {
   readonly environment: Environment;
   readonly catalogue: readonly CatalogueProvider[];
   readonly checkConfig: CheckConfig;
+  readonly checks: CheckCatalogue;
   readonly sealer: Pick<Sealer, "seal">;
 }
 
@@ -31,7 +33,11 @@ export async function loadDeclared(file: string | null, deps: LoadDeps): Promise
   const { drafts, findings } = draftsOf(read.declared, deps);
   if (findings.length > 0) return { ok: false, problems: read.problemsOf(findings) };
   const declared = new Set(drafts.map(placeOf));
-  return { ok: true, drafts: [...fromEnvironment.filter((draft) => !declared.has(placeOf(draft))), ...drafts] };
+  const source = basename(file);
+  return {
+    ok: true,
+    drafts: [...fromEnvironment.filter((draft) => !declared.has(placeOf(draft))), ...drafts.map((draft) => ({ ...draft, source }))],
+  };
 }
 
 /** Everything wrong with a declared file; empty when it can be used. What `unigate --check-config` prints. */
@@ -54,7 +60,7 @@ function draftsOf(declared: Declared, deps: LoadDeps): { readonly drafts: readon
     providers: declaredProviders(providers, deps.catalogue, deps.sealer),
     configs: declaredConfigs(configs, deps.checkConfig, deps.sealer),
     keys: declaredKeys(keys, configs),
-    guardrails: { drafts: declaredGuardrails(guardrails), findings: [] },
+    guardrails: { drafts: declaredGuardrails(guardrails, deps.checks, deps.sealer), findings: [] },
     "policies.rate_limits": { drafts: declaredRateLimitPolicies(policies.rate_limits ?? []), findings: [] },
   };
   const found = Object.entries(sections).flatMap(([name, { drafts, findings }]) => [...findings, ...repeated(name, drafts)]);

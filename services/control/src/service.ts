@@ -1,4 +1,4 @@
-import type { AdminReply, ControlPort, Ref, Resolved } from "@unigate/contracts";
+import type { AdminReply, AdminRequest, ControlPort, Ref, Resolved } from "@unigate/contracts";
 import { ERRORS, errorBody, GatewayError } from "@unigate/core";
 import { RpcError } from "@unigate/rpc";
 import type { ControlStore } from "./store.ts";
@@ -6,8 +6,11 @@ import type { ControlStore } from "./store.ts";
 const MAX_REFS = 1_000;
 const NOTHING = Buffer.alloc(0);
 
-/** control: Resolve and Watch over what the store knows. The management API is reserved and not available yet. */
-export function createControlService(store: Pick<ControlStore, "find" | "hub">): ControlPort {
+/** control: Resolve and Watch over what the store knows, and the management API that changes what is saved. */
+export function createControlService(
+  store: Pick<ControlStore, "find" | "hub">,
+  manage: ((request: AdminRequest) => Promise<AdminReply>) | null = null,
+): ControlPort {
   return {
     async resolve({ refs }) {
       if (refs.length > MAX_REFS) throw new RpcError("INVALID_ARGUMENT", `at most ${MAX_REFS} refs a call`);
@@ -15,7 +18,7 @@ export function createControlService(store: Pick<ControlStore, "find" | "hub">):
       return { items: refs.map((ref) => resolved(ref, store.find(ref), seq)) };
     },
     watch: (request, call) => store.hub.watch(request, call.cancel),
-    handle: async () => notAvailable(),
+    handle: async (request) => manage?.(request) ?? notAvailable(),
   };
 }
 

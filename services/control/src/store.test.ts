@@ -14,6 +14,7 @@ import {
 } from "@unigate/core";
 import { createSealer, hashOfKey, looksLikeGatewayKey, makeGatewayKey, sealedFromText } from "@unigate/secrets";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { knownChecks } from "./known-checks.fixture.ts";
 import { type ControlDeps, type ControlStore, openControlStore } from "./store.ts";
 
 const TENANT = { organisationId: "org-default", workspaceId: "ws-default" };
@@ -52,6 +53,7 @@ async function open(yaml: string | null, more: Partial<ControlDeps> = {}): Promi
       const result = compileConfig(config, "saved");
       return result.ok ? [] : result.problems;
     },
+    checks: knownChecks,
     sealer,
     clock: { now: () => 1 },
     log: { info: record, warn: record, error: record } as ControlDeps["log"],

@@ -8,6 +8,7 @@ import type { Environment } from "./declared/env-references.ts";
 import { DeclaredError, problemText } from "./declared/problem.ts";
 import { markOf, pollFile } from "./file-poll.ts";
 import { createFind, type Find } from "./find.ts";
+import type { CheckCatalogue } from "./guardrails.ts";
 import { type FirstKeys, openKeyFile } from "./key-file.ts";
 import { keyDraft } from "./keys.ts";
 import { loadDeclared } from "./load.ts";
@@ -30,6 +31,7 @@ export interface ControlDeps {
   readonly environment: Environment;
   readonly catalogue: readonly CatalogueProvider[];
   readonly checkConfig: CheckConfig;
+  readonly checks: CheckCatalogue;
   readonly sealer: Sealer;
   readonly clock: Clock;
   readonly log: Pick<Logger, "info" | "warn" | "error">;
@@ -69,7 +71,9 @@ export async function openControlStore(deps: ControlDeps): Promise<ControlStore>
   if (adminKey !== undefined && adminKey !== "" && adminKey.length < MIN_ADMIN_KEY)
     log.warn({ shorterThan: MIN_ADMIN_KEY }, "UNIGATE_ADMIN_KEY is short");
   const { keys, firstKeys } = await openKeyFile(deps.dataDir, adminKey, deps.clock);
-  const storedKeys = keys.map(keyDraft);
+  const sourceOf = (id: string): string =>
+    id === "admin" && adminKey !== undefined && adminKey !== "" ? "UNIGATE_ADMIN_KEY" : "keys.json";
+  const storedKeys = keys.map((key) => ({ ...keyDraft(key), source: sourceOf(key.id) }));
   const hub = createWatchHub(deps.watch);
   let snapshot = makeSnapshot([...storedKeys, ...loaded.drafts], null, sealer);
   const saved = await openSavedOf(deps, hub);

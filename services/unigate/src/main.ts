@@ -80,7 +80,13 @@ async function checkConfig(file: string | null, settings: Settings): Promise<voi
   const { checkSavedConfig } = await import("./check-saved-config.ts");
   const workers = workerCount(settings);
   const split = workers === 1 ? null : splitServices(settings);
-  const problems = await checkDeclared(file, { environment: settings.environment, catalogue: providers, checkConfig: checkSavedConfig });
+  const { checkCatalogue } = await import("./check-catalogue.ts");
+  const problems = await checkDeclared(file, {
+    environment: settings.environment,
+    catalogue: providers,
+    checkConfig: checkSavedConfig,
+    checks: checkCatalogue,
+  });
   if (split !== null)
     print(`${workers} workers with ${split.worker.join(", ")}; beside them one process with ${split.primary.join(", ") || "no service"}`);
   if (problems.length === 0) return print(`${file}: ok`);

@@ -4,9 +4,9 @@ import { z } from "zod";
 // unigate.yaml, version 1 (DESIGN section 8). Strict: an unknown field is a problem.
 
 const SLUG = /^[A-Za-z0-9_-]{1,64}$/;
-const slug = z.string().regex(SLUG, "expected 1 to 64 letters, digits, - or _");
+export const slug = z.string().regex(SLUG, "expected 1 to 64 letters, digits, - or _");
 const text = z.string().min(1, "expected a text that is not empty");
-const anyObject = z.record(z.string(), z.unknown());
+export const anyObject = z.record(z.string(), z.unknown());
 
 /** Where a thing belongs: org-default and all its workspaces unless said. */
 const tenant = { organisation: slug.optional(), workspace: slug.optional() };
@@ -14,18 +14,25 @@ const tenant = { organisation: slug.optional(), workspace: slug.optional() };
 const limitType = z.enum(["requests", "tokens", "concurrency"]);
 const limitValue = z.int().min(0);
 
-/** Requests and tokens are counted over a window, concurrency is not. */
-function unitFits(limit: { readonly type: string; readonly unit?: string | null | undefined }): boolean {
-  return (limit.type === "concurrency") === (limit.unit === undefined || limit.unit === null);
+interface Limited {
+  readonly type: string;
+  readonly unit?: string | null | undefined;
 }
-const unitMisfit = { path: ["unit"], error: "expected a unit for requests and tokens, and none for concurrency" };
 
-const rateLimits = z
-  .array(
-    z
-      .strictObject({ type: limitType, unit: z.enum(["rps", "rpm", "rph", "rpd", "rpw"]).nullish(), value: limitValue })
-      .refine(unitFits, unitMisfit),
-  )
+/** Requests and tokens are counted over a window, concurrency is not. */
+export function unitFits({ type, unit }: Limited): boolean {
+  return (type === "concurrency") === (unit === undefined || unit === null);
+}
+
+/** A schema of limits whose unit goes with their type. */
+export function fittingUnit<Schema extends z.ZodType<Limited>>(schema: Schema): Schema {
+  return schema.refine(unitFits, { path: ["unit"], error: UNIT_MISFIT });
+}
+export const UNIT_MISFIT = "expected a unit for requests and tokens, and none for concurrency";
+
+/** Limits on a key or a provider. */
+export const rateLimits = z
+  .array(fittingUnit(z.strictObject({ type: limitType, unit: z.enum(["rps", "rpm", "rph", "rpd", "rpw"]).nullish(), value: limitValue })))
   .optional();
 
 function providerField(name: string): z.ZodType {
@@ -35,11 +42,12 @@ function providerField(name: string): z.ZodType {
   return name === "cloudb_service_account_json" ? z.union([anyObject, text]).optional() : text.optional();
 }
 
-const ownFields = Object.fromEntries([...CREDENTIAL_FIELDS, ...SETTING_FIELDS].map((name) => [name, providerField(name)]));
+/** The credentials and settings that providers know, by their own names. */
+export const providerFields = Object.fromEntries([...CREDENTIAL_FIELDS, ...SETTING_FIELDS].map((name) => [name, providerField(name)]));
 
 /** Beside the named fields: every credential and setting of core's CREDENTIAL_FIELDS and SETTING_FIELDS. */
 const provider = z.strictObject({
-  ...ownFields,
+  ...providerFields,
   slug,
   provider: text,
   custom_host: z.string().optional(),
@@ -55,6 +63,26 @@ const config = z.strictObject({
   ...tenant,
 });
 
+/** What a key allows, declared or saved. */
+export const keyRules = {
+  defaults: z
+    .strictObject({
+      config_id: text.nullable().optional(),
+      metadata: z.record(z.string(), z.string()).optional(),
+      allow_config_override: z.boolean().optional(),
+    })
+    .optional(),
+  rate_limits: rateLimits,
+  allowed_models: z.array(text).nullable().optional(),
+  allowed_providers: z.array(text).nullable().optional(),
+  expires_at: z
+    .union([z.iso.datetime({ offset: true }), z.iso.date(), z.int().min(1_000_000_000_000)], {
+      error: "expected a date such as 2030-01-31T00:00:00Z, or Unix milliseconds",
+    })
+    .nullable()
+    .optional(),
+};
+
 const key = z.strictObject({
   name: text.max(100),
   key: text.optional(),
@@ -64,29 +92,23 @@ const key = z.strictObject({
     .optional(),
   type: z.enum(["organisation-service", "workspace-service", "workspace-user"]).optional(),
   scopes: z.array(z.string()).min(1),
-  defaults: z
-    .strictObject({
-      config_id: text.optional(),
-      metadata: z.record(z.string(), z.string()).optional(),
-      allow_config_override: z.boolean().optional(),
-    })
-    .optional(),
-  rate_limits: rateLimits,
-  allowed_models: z.array(text).optional(),
-  allowed_providers: z.array(text).optional(),
-  expires_at: z
-    .union([z.iso.datetime({ offset: true }), z.iso.date(), z.int().min(1_000_000_000_000)], {
-      error: "expected a date such as 2030-01-31T00:00:00Z, or Unix milliseconds",
-    })
-    .optional(),
+  ...keyRules,
   ...tenant,
 });
+
+/** What a guardrail does, declared or saved. */
+export const guardrailRules = {
+  checks: z
+    .array(z.strictObject({ id: text, name: text.optional(), parameters: anyObject.optional(), is_enabled: z.boolean().optional() }))
+    .min(1)
+    .max(100),
+  actions: anyObject.optional(),
+};
 
 const guardrail = z.strictObject({
   id: slug,
   name: text.optional(),
-  checks: z.array(z.strictObject({ id: text, parameters: anyObject.optional(), is_enabled: z.boolean().optional() })).min(1),
-  actions: anyObject.optional(),
+  ...guardrailRules,
   ...tenant,
 });
 
@@ -97,26 +119,27 @@ const policyKey = z
 
 const conditionValue = z.union([text, z.array(text).min(1).max(1_000)], { error: "expected a text, or a list of texts" });
 
-const rateLimitPolicy = z
-  .strictObject({
+/** What a policy of rate limits says, declared or saved. Its unit has to fit its type as well: see `fittingUnit`. */
+export const policyRules = {
+  name: text.max(255).optional(),
+  conditions: z.array(z.strictObject({ key: policyKey, value: conditionValue, excludes: z.boolean().optional() })).max(100),
+  group_by: z.array(z.strictObject({ key: policyKey })).max(20),
+  type: limitType,
+  unit: z.enum(["rpm", "rph", "rpd", "rpw"]).nullish(),
+  value: limitValue,
+  on_store_loss: z.enum(["open", "closed"]).optional(),
+};
+
+const rateLimitPolicy = fittingUnit(
+  z.strictObject({
     id: slug,
-    name: text.max(255).optional(),
-    conditions: z
-      .array(z.strictObject({ key: policyKey, value: conditionValue, excludes: z.boolean().optional() }))
-      .max(100)
-      .optional(),
-    group_by: z
-      .array(z.strictObject({ key: policyKey }))
-      .max(20)
-      .optional(),
-    type: limitType,
-    unit: z.enum(["rpm", "rph", "rpd", "rpw"]).nullish(),
-    value: limitValue,
+    ...policyRules,
+    conditions: policyRules.conditions.optional(),
+    group_by: policyRules.group_by.optional(),
     status: z.enum(["active", "archived"]).optional(),
-    on_store_loss: z.enum(["open", "closed"]).optional(),
     ...tenant,
-  })
-  .refine(unitFits, unitMisfit);
+  }),
+);
 
 const notYet = (what: string) => z.array(z.unknown()).max(0, `${what} are not available yet`).optional();
 

@@ -38,6 +38,12 @@ export function below(path: string, step: string | number): string {
   return path === "" ? step : `${path}.${step}`;
 }
 
+/** A finding of a part of something, as a finding of the whole. */
+export function under(path: string, { path: inner, message }: Finding): Finding {
+  if (path === "" || inner === "") return { path: path + inner, message };
+  return { path: inner.startsWith("[") ? path + inner : `${path}.${inner}`, message };
+}
+
 /** `value` in quotes, when it is short enough not to be a secret put in the wrong place. */
 export function quoted(value: string): string {
   return value.length <= 32 ? `"${value}"` : "this value";

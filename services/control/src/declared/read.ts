@@ -1,6 +1,7 @@
-import { fieldName, isObject, type JsonObject } from "@unigate/core";
+import { isObject, type JsonObject } from "@unigate/core";
 import { type Environment, resolveReferences } from "./env-references.ts";
 import { type Declared, declaredSchema } from "./grammar.ts";
+import { withOwnNames } from "./own-names.ts";
 import type { Finding, Problem } from "./problem.ts";
 import { schemaFindings } from "./schema-findings.ts";
 import { readYaml } from "./yaml-file.ts";
@@ -22,7 +23,7 @@ export async function readDeclared(path: string, environment: Environment): Prom
   if (!isObject(file.value))
     return { ok: false, problems: problemsOf([{ path: "", message: 'expected a map that begins with "version: 1"' }]) };
 
-  const resolved = resolveReferences(withOwnNames(file.value), environment);
+  const resolved = resolveReferences(tidied(file.value), environment);
   const result = declaredSchema.safeParse(resolved.value);
   const findings = [...resolved.findings, ...(result.success ? [] : schemaFindings(declaredSchema, result.error.issues))];
   if (!result.success || findings.length > 0) return { ok: false, problems: problemsOf(findings) };
@@ -30,13 +31,9 @@ export async function readDeclared(path: string, environment: Environment): Prom
 }
 
 /** Empty sections left out, and the aliases of providers' fields renamed ("aws_region" is "cloud_region"). */
-function withOwnNames(file: JsonObject): JsonObject {
+function tidied(file: JsonObject): JsonObject {
   const named = Object.fromEntries(Object.entries(file).filter(([, value]) => value !== null));
   const { providers } = named;
-  if (Array.isArray(providers)) named["providers"] = providers.map((item: unknown) => (isObject(item) ? renamed(item) : item));
+  if (Array.isArray(providers)) named["providers"] = providers.map((item: unknown) => (isObject(item) ? withOwnNames(item) : item));
   return named;
-}
-
-function renamed(item: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(item).map(([name, value]) => [fieldName(name) in item ? name : fieldName(name), value]));
 }

@@ -2,13 +2,16 @@ import { nearestName } from "@unigate/core";
 import { z } from "zod";
 import { below, type Finding } from "./problem.ts";
 
+/** Unknown fields of one place that are told. */
+const MAX_NAMES = 20;
+
 /** What a schema finds wrong with a value, in plain words, with the nearest known name of an unknown field. */
 export function schemaFindings(schema: z.ZodType, issues: readonly z.core.$ZodIssue[]): Finding[] {
   return issues.flatMap((issue) => {
     const path = pathText(issue.path);
     if (issue.code !== "unrecognized_keys") return [{ path, message: messageOf(issue) }];
     const known = fieldsAt(schema, issue.path);
-    return issue.keys.map((name) => {
+    return issue.keys.slice(0, MAX_NAMES).map((name) => {
       const near = nearestName(name, known);
       return {
         path: below(path, name),
@@ -65,7 +68,8 @@ function fieldsAt(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
 }
 
 function unwrapped(schema: unknown): unknown {
-  return schema instanceof z.ZodOptional ? unwrapped(schema.unwrap()) : schema;
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return unwrapped(schema.unwrap());
+  return schema instanceof z.ZodPipe ? unwrapped(schema.out) : schema;
 }
 
 function pathText(path: readonly PropertyKey[]): string {

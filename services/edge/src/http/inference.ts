@@ -1,12 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Call, GatewayError, type JsonObject, type TraceContext } from "@unigate/core";
+import { type Call, GatewayError, type JsonObject, parseJsonBody, type TraceContext } from "@unigate/core";
 import type { Identity } from "../authenticate.ts";
 import type { ClientHeaders } from "../client-headers.ts";
 import type { EdgeDeps } from "../deps.ts";
 import { checkChat } from "../endpoints/chat.ts";
 import type { GatewayRequest } from "../gateway-request.ts";
 import { readMetadata } from "../metadata.ts";
-import { parseJsonBody } from "../parse-json.ts";
 import { type BodyBudget, readBody, streamBody } from "../read-body.ts";
 import { respond } from "./respond.ts";
 

@@ -1,6 +1,7 @@
 import { createControlService, openControlStore } from "@unigate/control";
 import { systemClock } from "@unigate/core";
 import { providers } from "@unigate/providers";
+import { checkCatalogue } from "../check-catalogue.ts";
 import { checkSavedConfig } from "../check-saved-config.ts";
 import { openDatabase } from "../database.ts";
 import { masterKeySource } from "../master-key.ts";
@@ -17,6 +18,7 @@ export async function startControl(host: Host): Promise<RunningService> {
     environment: settings.environment,
     catalogue: providers,
     checkConfig: checkSavedConfig,
+    checks: checkCatalogue,
     sealer: await host.sealer(),
     clock: systemClock,
     log: host.log,

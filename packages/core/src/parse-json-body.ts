@@ -1,4 +1,5 @@
-import { GatewayError, isObject, type JsonObject, jsonOf, MAX_JSON_DEPTH } from "@unigate/core";
+import { GatewayError } from "./errors.ts";
+import { isObject, type JsonObject, jsonOf, MAX_JSON_DEPTH } from "./json.ts";
 
 /** The JSON object of a body. Throws invalid_json, saying what is wrong. */
 export function parseJsonBody(body: Buffer): JsonObject {

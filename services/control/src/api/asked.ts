@@ -1,0 +1,50 @@
+import type { Clock, JsonObject } from "@unigate/core";
+import type { Sealer } from "@unigate/secrets";
+import type { z } from "zod";
+import type { CheckConfig } from "../configs.ts";
+import type { CheckCatalogue } from "../guardrails.ts";
+import type { CatalogueProvider } from "../providers.ts";
+import type { Saved } from "../saved/types.ts";
+import type { Snapshot } from "../snapshot.ts";
+import type { Caller } from "./caller.ts";
+import { readFields } from "./read-fields.ts";
+
+/** What the management API works with. */
+export interface ApiDeps {
+  readonly saved: Saved;
+  /** What is declared, with the environment's providers and the first keys. */
+  snapshot(): Snapshot;
+  readonly catalogue: readonly CatalogueProvider[];
+  readonly checkConfig: CheckConfig;
+  readonly checks: CheckCatalogue;
+  /** Opens only to seal again for another place. */
+  readonly sealer: Pick<Sealer, "seal" | "open">;
+  readonly clock: Clock;
+}
+
+/** A request to an endpoint. `Body` and `Query` have been read by its schemas. */
+export interface Asked<Body = unknown, Query = unknown> {
+  readonly api: ApiDeps;
+  readonly caller: Caller;
+  /** Whose things it is about: the caller's own, or the one that the admin key names. */
+  readonly organisationId: string;
+  /** By the names in braces of the route's path. */
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly body: Body;
+  readonly query: Query;
+}
+
+/** Answers a request, as JSON with status 200. Throws GatewayError; a SavedConflict is tried once more. */
+export type Endpoint = (asked: Asked) => Promise<JsonObject>;
+
+/** An endpoint whose body or query have a schema; null = it has none, and a query is then a fault of the caller. */
+export function endpoint<Body extends z.ZodType | null, Query extends z.ZodType>(
+  schemas: { readonly body: Body; readonly query: Query },
+  answer: (asked: Asked<Body extends z.ZodType ? z.infer<Body> : null, z.infer<Query>>) => Promise<JsonObject> | JsonObject,
+): Endpoint {
+  return async (asked) => {
+    const query = readFields(schemas.query, asked.query);
+    const body = schemas.body === null ? null : readFields(schemas.body, asked.body);
+    return answer({ ...asked, body, query } as Parameters<typeof answer>[0]);
+  };
+}

@@ -1,0 +1,103 @@
+import { type ConfigResource, GatewayError, type JsonObject, jsonOf } from "@unigate/core";
+import { z } from "zod";
+import type { SavedRow } from "../../saved/types.ts";
+import { type Asked, endpoint } from "../asked.ts";
+import { anyQuery, isoTime, text } from "../fields.ts";
+import { listOf, paging } from "../listing.ts";
+import { changeableOf, type Thing, thingOf, thingsOf } from "../things.ts";
+import { removal, write } from "../write.ts";
+import { maskConfig } from "./masked.ts";
+
+const listQuery = z.strictObject({ ...paging, workspace_id: text.optional() });
+const pageQuery = z.strictObject(paging);
+
+export const listConfigs = endpoint({ body: null, query: listQuery }, (asked) => {
+  const { workspace_id } = asked.query;
+  const configs = thingsOf(asked, "config").filter(({ row }) => workspace_id === undefined || row.workspaceId === workspace_id);
+  return { success: true, ...listOf(configs, asked.query, configRow) };
+});
+
+export const getConfig = endpoint({ body: null, query: anyQuery }, (asked) => {
+  const thing = thingOf(asked, "config", asked.parameters["slug"] ?? "");
+  return { success: true, data: { ...configRow(thing), config: configText(thing.row) } };
+});
+
+/** GET /configs/{slug}/versions, newest first. */
+export const listConfigVersions = endpoint({ body: null, query: pageQuery }, async (asked) => {
+  const { row, source } = thingOf(asked, "config", asked.parameters["slug"] ?? "");
+  const rows = source === null ? await versionsOf(asked, row) : [row];
+  return listOf(rows, asked.query, (version) => ({
+    id: configOf(version).version,
+    object: "config-version",
+    version: version.version,
+    name: configOf(version).name,
+    config: configText(version),
+    created_at: isoTime(version.updatedAt),
+  }));
+});
+
+async function versionsOf({ api }: Asked, { kind, id }: SavedRow): Promise<readonly SavedRow[]> {
+  try {
+    return await api.saved.versions(kind, id);
+  } catch (cause) {
+    throw new GatewayError("service_unavailable", "The versions cannot be read right now.", { cause, retryAfterMs: 1_000 });
+  }
+}
+
+/** DELETE /configs/{slug}: not while it is a key's default, whose requests would then go nowhere. */
+export const deleteConfig = endpoint({ body: null, query: anyQuery }, async (asked) => {
+  const row = changeableOf(asked, "config", asked.parameters["slug"] ?? "");
+  const user = keyWithDefault(asked, row.slug);
+  if (user !== null)
+    throw new GatewayError("conflict", `The config is the default of the API key ${user}; give that key another default first.`);
+  await write(asked.api, [removal(row)]);
+  return { success: true };
+});
+
+/** A key whose default is this config, whoever may see it. */
+function keyWithDefault({ api, organisationId }: Asked, slug: string): string | null {
+  const declared = api.snapshot().items.filter((item) => item.kind === "api_key" && item.organisationId === organisationId);
+  const resources = [
+    ...declared.map(({ json }) => jsonOf(json)),
+    ...api.saved.list("api_key", organisationId).map(({ resource }) => resource),
+  ];
+  for (const resource of resources) {
+    const { id, name, defaults } = resource as { id: string; name: string; defaults: { config_id: string | null } };
+    if (defaults.config_id === slug) return `"${name}" (${id})`;
+  }
+  return null;
+}
+
+/** The resource of a config's row. */
+export function configOf({ resource }: SavedRow): ConfigResource {
+  if (resource === null) throw new Error("a saved config has no resource");
+  return resource as object as ConfigResource;
+}
+
+/** How a version of a config is named, in the API and in logs. */
+export function versionId(id: string, version: number): string {
+  return `${id}@${version}`;
+}
+
+/** A config is answered as its JSON text (behaviour 9.2), without credentials. */
+function configText(row: SavedRow): string {
+  return JSON.stringify(maskConfig(configOf(row).config));
+}
+
+function configRow({ row, source }: Thing): JsonObject {
+  const config = configOf(row);
+  return {
+    id: config.id,
+    object: "config",
+    slug: config.id,
+    name: config.name,
+    organisation_id: config.organisation_id,
+    workspace_id: config.workspace_id,
+    status: "active",
+    is_default: 0,
+    version_id: config.version,
+    source,
+    created_at: isoTime(row.createdAt),
+    last_updated_at: isoTime(row.updatedAt),
+  };
+}

@@ -1,0 +1,91 @@
+import { GatewayError, type GuardrailResource } from "@unigate/core";
+import { z } from "zod";
+import { guardrailRules } from "../../declared/grammar.ts";
+import { checkFindings, cutCheckSecrets, sealGuardrail } from "../../guardrails.ts";
+import type { SavedRow } from "../../saved/types.ts";
+import { type Asked, endpoint } from "../asked.ts";
+import { requireScope } from "../caller.ts";
+import { anyQuery, name, place } from "../fields.ts";
+import { newSlug } from "../new-names.ts";
+import { workspaceOf } from "../place.ts";
+import { refuseFindings } from "../read-fields.ts";
+import { changeableOf } from "../things.ts";
+import { newRow, nextRow, write } from "../write.ts";
+import { guardrailOf } from "./read.ts";
+
+type Checks = z.infer<typeof newGuardrail>["checks"];
+
+const newGuardrail = z.strictObject({ name, ...guardrailRules, ...place });
+const changedGuardrail = z.strictObject({ name, ...guardrailRules }).partial();
+
+/** POST /guardrails */
+export const createGuardrail = endpoint({ body: newGuardrail, query: anyQuery }, async (asked) => {
+  const { name: shown, checks, actions = {} } = asked.body;
+  const workspaceId = workspaceOf(asked, asked.body.workspace_id);
+  requirePlaceScope(asked, workspaceId, "create");
+  const id = newSlug("pg-", shown);
+  const base = { id, name: shown, organisation_id: asked.organisationId, workspace_id: workspaceId };
+  const saved = savedChecks(asked, base, checks, null);
+  const resource: GuardrailResource = { ...base, checks: saved.checks, actions };
+  const row = newRow(asked, {
+    kind: "guardrail",
+    id,
+    slug: id,
+    organisationId: asked.organisationId,
+    workspaceId,
+    resource: { ...resource },
+    details: { check_names: namesOf(checks) },
+    sealed: saved.sealed,
+  });
+  await write(asked.api, [{ put: row }]);
+  return { id, slug: id, version_id: `${id}@1`, object: "guardrail" };
+});
+
+/** PUT /guardrails/{id}: checks that are given take the place of all former ones. */
+export const updateGuardrail = endpoint({ body: changedGuardrail, query: anyQuery }, async (asked) => {
+  const { checks } = asked.body;
+  const row = changeableOf(asked, "guardrail", asked.parameters["id"] ?? "");
+  requirePlaceScope(asked, row.workspaceId, "update");
+  const before = guardrailOf(row);
+  const saved = checks === undefined ? { checks: before.checks, sealed: row.sealed } : savedChecks(asked, before, checks, row);
+  const resource: GuardrailResource = {
+    ...before,
+    name: asked.body.name ?? before.name,
+    checks: saved.checks,
+    actions: asked.body.actions ?? before.actions,
+  };
+  const details = checks === undefined ? row.details : { ...row.details, check_names: namesOf(checks) };
+  const next = nextRow(asked, row, { resource: { ...resource }, details, sealed: saved.sealed });
+  await write(asked.api, [{ put: next }]);
+  return { id: row.id, slug: row.slug, version_id: `${row.id}@${next.version}` };
+});
+
+/** A guardrail of the whole organisation has scopes of its own; those of a workspace's do as well for an organisation key. */
+function requirePlaceScope({ caller }: Asked, workspaceId: string | null, verb: string): void {
+  if (workspaceId === null && caller.workspaceId !== null) throw new GatewayError("scope_missing");
+  requireScope(caller, workspaceId === null ? [`organisation_guardrails.${verb}`, `guardrails.${verb}`] : [`guardrails.${verb}`]);
+}
+
+/** Checks that were given, and their secret parameters sealed; a secret that is not given again stays with the same check. */
+function savedChecks(
+  { api }: Asked,
+  guardrail: Pick<GuardrailResource, "id" | "organisation_id">,
+  checks: Checks,
+  former: SavedRow | null,
+): Pick<GuardrailResource, "checks"> & Pick<SavedRow, "sealed"> {
+  refuseFindings(checkFindings(checks, api.checks), "checks");
+  const { checks: cut, secrets } = cutCheckSecrets(checks, api.checks);
+  const kept: Record<string, string> = {};
+  if (former !== null && former.sealed !== null) {
+    const before = guardrailOf(former).checks;
+    for (const [secretName, secret] of Object.entries(api.sealer.open(former.sealed, former.organisationId, `guardrail/${former.id}`))) {
+      const index = Number(/^checks\[(\d+)\]/.exec(secretName)?.[1]);
+      if (before[index]?.id === cut[index]?.id && cut[index] !== undefined) kept[secretName] = secret.reveal();
+    }
+  }
+  return { checks: cut, sealed: sealGuardrail(guardrail, { ...kept, ...secrets }, api.sealer) };
+}
+
+function namesOf(checks: Checks): (string | null)[] {
+  return checks.map((check) => check.name ?? null);
+}

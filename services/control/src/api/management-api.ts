@@ -1,0 +1,82 @@
+import type { AdminReply, AdminRequest } from "@unigate/contracts";
+import { errorBody, GatewayError, type JsonObject, toGatewayError } from "@unigate/core";
+import { SavedConflict } from "../saved/types.ts";
+import type { ApiDeps, Asked } from "./asked.ts";
+import { callerOf, requireScope } from "./caller.ts";
+import { type ApiRoute, matchRoute } from "./match-route.ts";
+import { organisationOf } from "./place.ts";
+import { readBody, readPath } from "./read-request.ts";
+import { apiRoutes } from "./routes.ts";
+
+/** Answers the management API: every refusal is an answer too. `failed` is told of faults of our own. */
+export function createManagementApi(deps: ApiDeps, failed: (cause: unknown) => void): (request: AdminRequest) => Promise<AdminReply> {
+  return async (request) => {
+    try {
+      return reply(200, await answer(deps, request));
+    } catch (reason) {
+      const error = reason instanceof SavedConflict ? conflictOf(reason) : toGatewayError(reason);
+      if (error.cause !== undefined) failed(error.cause);
+      return refusal(error);
+    }
+  };
+}
+
+async function answer(api: ApiDeps, request: AdminRequest): Promise<JsonObject> {
+  const caller = callerOf(api, request);
+  const { segments, query } = readPath(request.pathAndQuery);
+  const matched = matchRoute(apiRoutes, request.method, segments);
+  if (matched.kind === "unknown") throw new GatewayError("not_available");
+  if (matched.kind === "wrong_method") throw new WrongMethod(request.method, matched.allow);
+  const { route, parameters } = matched;
+  requireScope(caller, route.scopes);
+  if (route.adminOnly === true && !caller.isAdmin)
+    throw new GatewayError("scope_missing", "Only the admin key may do this; the API key lacks its scope.");
+  const body = route.method === "POST" || route.method === "PUT" ? readBody(request.body) : null;
+  const named = query["organisation_id"] ?? body?.["organisation_id"];
+  const organisationId = organisationOf(api, caller, typeof named === "string" ? named : undefined);
+  return twice(route, { api, caller, organisationId, parameters, body, query });
+}
+
+/** Somebody else was faster: the change is made once more from what is there now. */
+async function twice({ endpoint }: ApiRoute, asked: Asked): Promise<JsonObject> {
+  try {
+    return await endpoint(asked);
+  } catch (reason) {
+    if (!(reason instanceof SavedConflict) || reason.what !== "changed") throw reason;
+    return endpoint(asked);
+  }
+}
+
+/** The path is there, but not with this method. */
+class WrongMethod extends GatewayError {
+  readonly allow: string;
+
+  constructor(method: string, allow: readonly string[]) {
+    super("method_not_allowed", `${method} is not allowed here; expected ${allow.join(" or ")}.`);
+    this.allow = allow.join(", ");
+  }
+}
+
+function conflictOf({ what }: SavedConflict): GatewayError {
+  switch (what) {
+    case "slug_taken":
+      return new GatewayError("conflict", "This name is taken.", { param: "slug" });
+    case "changed":
+      return new GatewayError("conflict", "It was changed by somebody else at the same moment; read it again and repeat the change.");
+    case "gone":
+      return new GatewayError("not_found", "It is not there any more.");
+  }
+}
+
+function refusal(error: GatewayError): AdminReply {
+  const headers = [
+    ...(error.retryAfterMs === null ? [] : [{ name: "retry-after", value: String(Math.max(1, Math.ceil(error.retryAfterMs / 1_000))) }]),
+    ...(error instanceof WrongMethod ? [{ name: "allow", value: error.allow }] : []),
+  ];
+  const { status, headers: always, body } = reply(error.status, errorBody(error));
+  return { status, headers: [...always, ...headers], body };
+}
+
+function reply(status: number, json: object): AdminReply {
+  return { status, headers: [{ name: "content-type", value: "application/json" }], body: Buffer.from(JSON.stringify(json)) };
+}

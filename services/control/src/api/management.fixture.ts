@@ -1,0 +1,160 @@
+import type { AdminReply } from "@unigate/contracts";
+import { type ApiKeyResource, compileConfig, type JsonObject } from "@unigate/core";
+import { createSealer } from "@unigate/secrets";
+import { declaredConfigs } from "../configs.ts";
+import { declaredGuardrails } from "../guardrails.ts";
+import type { Draft } from "../item.ts";
+import { declaredKeys, keyDraft } from "../keys.ts";
+import { knownChecks } from "../known-checks.fixture.ts";
+import { declaredProviders } from "../providers.ts";
+import { makeSnapshot } from "../snapshot.ts";
+import type { ApiDeps } from "./asked.ts";
+import { createManagementApi } from "./management-api.ts";
+import { createMemorySaved, type MemorySaved } from "./saved-in-memory.fixture.ts";
+
+export const NOW = Date.parse("2030-01-01T00:00:00Z");
+
+/** Whose key a request of a test is sent with. */
+export interface TestCaller {
+  readonly id: string;
+  readonly organisationId?: string;
+  readonly workspaceId?: string | null;
+}
+export const ADMIN: TestCaller = { id: "admin" };
+
+/** An answer, read. */
+export interface TestAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+  readonly json: JsonObject;
+  readonly error: { readonly code: string; readonly param: string | null; readonly message: string };
+}
+
+export interface TestApi {
+  readonly saved: MemorySaved;
+  readonly deps: ApiDeps;
+  /** What was told to be failed. */
+  readonly failures: unknown[];
+  /** All answers so far. */
+  readonly answers: string[];
+  now: number;
+  ask(method: string, path: string, body?: object | string, caller?: TestCaller): Promise<TestAnswer>;
+  /** A saved key with these scopes, made beside the API. */
+  key(scopes: readonly string[], more?: Partial<ApiKeyResource>): Promise<TestCaller>;
+}
+
+const CATALOGUE = [
+  { id: "openai", envKey: "OPENAI_API_KEY" },
+  { id: "azure-openai", envKey: null },
+  { id: "bedrock", envKey: null },
+  { id: "mock", envKey: null, keyless: true },
+];
+
+const MAIN = { slug: "main", provider: "openai", api_key: "sk-declared" };
+
+/** A key as it is saved. */
+function keyResource(id: string, scopes: readonly string[], more: Partial<ApiKeyResource>): ApiKeyResource {
+  return {
+    id,
+    name: id,
+    type: "workspace-service",
+    organisation_id: "org-default",
+    workspace_id: "ws-default",
+    scopes,
+    expires_at: null,
+    defaults: { config_id: null, metadata: {}, allow_config_override: true },
+    rate_limits: [],
+    allowed_models: null,
+    allowed_providers: null,
+    key_sha256: Buffer.from(id).toString("hex").padEnd(64, "0").slice(0, 64),
+    ...more,
+  };
+}
+
+/** The management API over things in memory, with one declared thing of each kind. */
+export function createTestApi(): TestApi {
+  const sealer = createSealer(Buffer.alloc(32, 7));
+  const saved = createMemorySaved();
+  const failures: unknown[] = [];
+  const answers: string[] = [];
+  const admin = keyResource("admin", ["*"], { type: "organisation-service", workspace_id: null });
+  const declared: Draft[] = [
+    ...declaredProviders([MAIN], CATALOGUE, sealer).drafts,
+    ...declaredConfigs([{ id: "pc-main", config: { provider: "@main" } }], () => [], sealer).drafts,
+    ...declaredKeys([{ name: "web", key_sha256: "ab".repeat(32), scopes: ["completions.write"] }], []).drafts,
+    ...declaredGuardrails([{ id: "pg-main", checks: [{ id: "default.contains", parameters: { words: ["a"] } }] }], knownChecks, sealer),
+    ...declaredProviders([{ slug: "far", provider: "mock", organisation: "org-far", workspace: "ws-far" }], CATALOGUE, sealer).drafts,
+  ].map((draft) => ({ ...draft, source: "unigate.yaml" }));
+  const snapshot = makeSnapshot([{ ...keyDraft(admin), source: "keys.json" }, ...declared], null, sealer);
+  const deps: ApiDeps = {
+    saved,
+    sealer,
+    catalogue: CATALOGUE,
+    checks: knownChecks,
+    snapshot: () => snapshot,
+    checkConfig(config) {
+      const result = compileConfig(config, "saved");
+      return result.ok ? [] : result.problems;
+    },
+    clock: { now: () => api.now },
+  };
+  const handle = createManagementApi(deps, (cause) => failures.push(cause));
+  let keys = 0;
+  const api: TestApi = {
+    saved,
+    deps,
+    failures,
+    answers,
+    now: NOW,
+    async ask(method, path, body, { id, organisationId = "org-default", workspaceId = null } = ADMIN) {
+      const text = body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body);
+      const reply = await handle({
+        principalId: id,
+        scopes: [],
+        method,
+        pathAndQuery: path,
+        body: Buffer.from(text),
+        tenant: { organisationId, workspaceId: workspaceId ?? "ws-default" },
+      });
+      answers.push(JSON.stringify(reply.headers) + reply.body.toString());
+      return answerOf(reply);
+    },
+    async key(scopes, more = {}) {
+      keys += 1;
+      const resource = keyResource(`key-test-${keys}`, scopes, more);
+      await saved.write([
+        {
+          put: {
+            kind: "api_key",
+            id: resource.id,
+            slug: resource.id,
+            organisationId: resource.organisation_id,
+            workspaceId: resource.workspace_id,
+            version: 1,
+            createdAt: NOW,
+            updatedAt: NOW,
+            resource: { ...resource },
+            details: {},
+            sealed: null,
+            keyHashes: [resource.key_sha256],
+          },
+        },
+      ]);
+      return { id: resource.id, organisationId: resource.organisation_id, workspaceId: resource.workspace_id };
+    },
+  };
+  return api;
+}
+
+function answerOf({ status, headers, body }: AdminReply): TestAnswer {
+  const text = body.toString();
+  const json = JSON.parse(text) as JsonObject;
+  return {
+    status,
+    text,
+    json,
+    headers: Object.fromEntries(headers.map(({ name, value }) => [name, value])),
+    error: (json["error"] ?? { code: "", param: null, message: "" }) as TestAnswer["error"],
+  };
+}
