@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Secret } from "@unigate/core";
-import { requirement } from "@unigate/testkit";
+import { requirement, startWeatherProxy } from "@unigate/testkit";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openSql, type SqlEngine } from "./engine.ts";
@@ -203,5 +203,28 @@ describe.for(kinds)("SQL over $name", ({ name: kind, missing }) => {
         expect(await tables()).toEqual(["a", "b"]);
       });
     });
+  });
+});
+
+describe.skipIf(!postgres.available)("a Postgres that goes away", () => {
+  test("in the middle of a transaction: it fails, and the process lives on", async () => {
+    const proxy = await startWeatherProxy(postgres.at);
+    const url = new Secret(Object.assign(new URL(postgres.at), { host: proxy.address }).href);
+    const engine = openSql({ url, dataDir: "", onEvent() {} });
+    try {
+      const database = await engine.database<unknown>("logs");
+      const broken = database.transaction().execute(async (on) => {
+        await runSql(on, "select 1");
+        proxy.cut();
+        // Nothing is being asked when the end comes.
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        await runSql(on, "select 2");
+      });
+      await expect(broken).rejects.toThrow();
+      expect((await runSql(database, "select 3 as three")).rows).toEqual([{ three: 3 }]);
+    } finally {
+      await engine.close();
+      await proxy.close();
+    }
   });
 });

@@ -74,11 +74,15 @@ async function createPool(
     },
   };
   const pool = new pg.Pool(config);
-  // Without a listener a broken idle connection would end the process.
+  // Without listeners a broken connection would end the process: the pool listens to the idle ones only. The next
+  // statement on one that is in use fails.
   pool.on("error", onError);
+  pool.on("connect", (client) => client.on("error", nothing));
   return pool;
 }
 
 function asText(text: string): string {
   return text;
 }
+
+function nothing(): void {}
