@@ -113,9 +113,9 @@ function violationsOfRecords({ client, upstream, log, killedAt = [], graceMs = G
     const wanted = Math.max(1, new Set(targets).size);
     if (own.length > wanted) report("doubled", `${trace} tried ${wanted} and has ${own.length} records: ${described(own)}`);
     const kill = killedAt.find((at) => request.startedAt <= at && request.endedAt > at - graceMs);
-    // Before this it was admitted; when that is too young, or not known at all, the disk may know nothing of it.
+    // Before this it was admitted; when that is not known, perhaps never. What is too young is on no disk.
     const admittedAt = Math.min(...tried.map(({ at }) => at), request.status === null ? Number.POSITIVE_INFINITY : request.endedAt);
-    if (kill !== undefined && admittedAt > kill - graceMs) continue;
+    if (admittedAt === Number.POSITIVE_INFINITY || (kill !== undefined && admittedAt > kill - graceMs)) continue;
     // Of a request that a killed process had not ended, or only just, one record tells.
     const least = kill === undefined ? wanted : 1;
     if (own.length < least) report("lost", `${trace} tried ${wanted} and has ${own.length} records: ${described(own)}`);
