@@ -58,7 +58,7 @@ describe.skipIf(!haveEngines(["postgres"])).each(gatewayModes)("an edge that is 
         gateway.kill("edge", "SIGKILL");
         const cut = await Promise.all(open);
         hanging.push(...cut.map(({ trace }) => trace));
-        client.push(...cut, ...(await load.stop()).map((one) => withoutLimit(one)));
+        client.push(...cut, ...(await load.stop()));
         gateway = await again(gateway);
       }
       const history = {
@@ -102,8 +102,3 @@ describe.skipIf(!haveEngines(["postgres"])).each(gatewayModes)("an edge that is 
     }
   });
 });
-
-/** The key is under none. */
-function withoutLimit({ limit: _, ...request }: ClientSide): ClientSide {
-  return request;
-}

@@ -34,7 +34,7 @@ describe.skipIf(!haveEngines(ENGINES))("a mesh that loses one thing after the ot
   const probe = declaredKey("probe", rpd(100_000));
   const limited = Array.from({ length: KEYS }, (_, index) => {
     const limit = LIMITS.least + (index % (LIMITS.most - LIMITS.least + 1));
-    return { limit, ...declaredKey(`limited-${index}`, rpd(limit)) };
+    return { limit, declared: declaredKey(`limited-${index}`, rpd(limit)) };
   });
   const engines = new Map<EngineName, Engine>();
   let gateway: Gateway;
@@ -49,7 +49,7 @@ describe.skipIf(!haveEngines(ENGINES))("a mesh that loses one thing after the ot
     const env = Object.assign({}, ...[...engines.values()].map((engine) => engine.env)) as Record<string, string>;
     // An edge that is started again listens where it did.
     env["PORT"] = String(await freePort());
-    const keys = [plain, probe, ...limited.map(({ limit: _, ...key }) => key)];
+    const keys = [plain, probe, ...limited.map(({ declared }) => declared)];
     gateway = await startGateway({ mode: "mesh", restart: true, env, config: { version: 1, keys } });
   });
   afterAll(async () => {
@@ -68,9 +68,9 @@ describe.skipIf(!haveEngines(ENGINES))("a mesh that loses one thing after the ot
     if (own === undefined) throw new Error("there are no keys");
     const fault: Fault = { what: random.oneOf([...SERVICES, ...ENGINES]), how: random.oneOf(["killed", "killed", "paused"]) };
     await until("all to be well", isWell, RETURN_MS);
-    await until("the key to be known", async () => (await askOnce(own.key)).status === 200);
+    await until("the key to be known", async () => (await askOnce(own.declared.key)).status === 200);
     const lag = measureLag();
-    const load = startLoad({ gateway, upstream, keys: { plain: plain.key, limited: own.key }, random, name, everyMs: 14 });
+    const load = startLoad({ gateway, upstream, keys: { plain: plain.key, limited: own.declared.key }, random, name, everyMs: 14 });
     await pause(random.between(100, 500));
     const from = Date.now();
     const bringBack = await makeFault(fault, random);
