@@ -61,7 +61,7 @@ describe.skipIf(!haveEngines(ENGINES))("a mesh that loses one thing after the ot
     onTestFailed(() => void process.stderr.write(`--- what the gateway said:\n${gateway.output().slice(-20_000)}\n`));
   });
 
-  seededRuns("a gateway of which one thing is lost", { share: 0.1, lanes: 1, timeoutMs: 280_000 }, async (seed) => {
+  seededRuns("a gateway of which one thing is lost", { share: 0.1, lanes: 1, timeoutMs: 400_000 }, async (seed) => {
     const random = randomOf(seed);
     const name = `run-${seed}`;
     const own = limited[runs++ % KEYS];

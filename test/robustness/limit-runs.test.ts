@@ -33,7 +33,7 @@ describe.skipIf(!program.available)("limits over a Redis that comes and goes", (
   });
   afterAll(() => redis.close());
 
-  seededRuns("clients of a limit that are killed and cut off", { share: 0.3, lanes: 3, timeoutMs: 120_000 }, async (seed) => {
+  seededRuns("clients of a limit that are killed and cut off", { share: 0.3, lanes: 3, timeoutMs: 300_000 }, async (seed) => {
     const random = randomOf(seed);
     const organisationId = `runs-${newUuid()}`;
     const limit = random.between(5, 60);

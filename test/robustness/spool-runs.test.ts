@@ -24,7 +24,7 @@ const CHILD = fileURLToPath(new URL("spool-process.mjs", import.meta.url));
 const PROMISED_MS = 10;
 const QUIET = { info() {}, warn() {} };
 
-seededRuns("a spool whose process is killed", { share: 0.6, lanes: 2, timeoutMs: 180_000 }, async (seed) => {
+seededRuns("a spool whose process is killed", { share: 0.6, lanes: 2, timeoutMs: 300_000 }, async (seed) => {
   const random = randomOf(seed);
   const dir = await mkdtemp(join(tmpdir(), "unigate-runs-"));
   const memory = createLogStore();

@@ -12,7 +12,7 @@ import { randomOf } from "./seeded.ts";
 
 /** What is taken away, and how. */
 export type Away = EngineName | Extract<GatewayService, "control" | "logging">;
-export const WAYS = ["stops and comes back", "stands still", "is started anew"] as const;
+const WAYS = ["stops and comes back", "stands still", "is started anew"] as const;
 type Way = (typeof WAYS)[number];
 
 /** What every request of the load may be answered with while all is well. */
