@@ -1,7 +1,17 @@
 import { expect, test } from "vitest";
 import { FlagError, type Flags, flagHelp, readFlags } from "./flags.ts";
 
-const NONE: Flags = { help: false, version: false, listTargets: false, checkConfig: null, makeKey: false, target: null, workers: null };
+const NONE: Flags = {
+  help: false,
+  version: false,
+  listTargets: false,
+  checkConfig: null,
+  exportTo: null,
+  importFrom: null,
+  makeKey: false,
+  target: null,
+  workers: null,
+};
 
 test.each<[string[], Partial<Flags>]>([
   [[], {}],
@@ -21,6 +31,9 @@ test.each<[string[], Partial<Flags>]>([
   [["--check-config", "a.yaml"], { checkConfig: "a.yaml" }],
   [["--check-config=a=b.yaml"], { checkConfig: "a=b.yaml" }],
   [["--check-config", "--help"], { checkConfig: "", help: true }],
+  [["--export"], { exportTo: "" }],
+  [["--export=a.ndjson"], { exportTo: "a.ndjson" }],
+  [["--import", "a.ndjson"], { importFrom: "a.ndjson" }],
   [["--target", "edge", "--version"], { target: "edge", version: true }],
 ])("%j", (words, flags) => {
   expect(readFlags(words)).toEqual({ ...NONE, ...flags });
@@ -31,6 +44,7 @@ test.each([
   [["--target", "--help"], "--target needs a list"],
   [["--workers"], "--workers needs a number from 1 to 64, or auto"],
   [["--tagret=edge"], 'unknown word "--tagret=edge"; --help lists what is understood'],
+  [["--import"], "--import needs a file, such as --import=saved.ndjson"],
   [["edge"], 'unknown word "edge"'],
   [["--check-config", "a", "b"], 'unknown word "b"'],
   [[""], 'unknown word ""'],
@@ -42,7 +56,7 @@ test.each([
 
 test("the help names every word that is understood", () => {
   const names = flagHelp.map(([usage]) => usage.split(/[= ]/)[0] ?? "");
-  for (const name of names)
-    expect(() => readFlags([name, "x"].slice(0, name === "--target" || name === "--workers" ? 2 : 1))).not.toThrow();
+  const withValue = ["--target", "--workers", "--import"];
+  for (const name of names) expect(() => readFlags([name, "x"].slice(0, withValue.includes(name) ? 2 : 1))).not.toThrow();
   expect(new Set(names).size).toBe(Object.keys(NONE).length);
 });

@@ -5,6 +5,10 @@ export interface Flags {
   readonly listTargets: boolean;
   readonly makeKey: boolean;
   readonly checkConfig: string | null;
+  /** File to export to, "" = standard output; null = not given. */
+  readonly exportTo: string | null;
+  /** File to import; null = not given. */
+  readonly importFrom: string | null;
   /** Null = not given. */
   readonly target: string | null;
   /** As it was written; null = not given. */
@@ -21,6 +25,8 @@ export const flagHelp: readonly (readonly [string, string])[] = [
   ["--workers N", "processes that serve HTTP on the one port, 1 to 64, or auto: one a processor"],
   ["--list-targets", "print the services and what each needs"],
   ["--check-config [FILE]", "check unigate.yaml (default: UNIGATE_CONFIG) and exit"],
+  ["--export [FILE]", "write all saved things as NDJSON, secrets sealed, to a new file (default: standard output) and exit"],
+  ["--import FILE", "take over what --export wrote, all or nothing, and exit; the gateway of the data folder must be stopped"],
   ["--make-key", "print a fresh gateway key, for unigate.yaml or UNIGATE_ADMIN_KEY"],
   ["--version", "print the version"],
   ["--help", "print this"],
@@ -30,6 +36,8 @@ export const flagHelp: readonly (readonly [string, string])[] = [
 export function readFlags(words: readonly string[]): Flags {
   let [help, version, listTargets, makeKey] = [false, false, false, false];
   let checkConfig: string | null = null;
+  let exportTo: string | null = null;
+  let importFrom: string | null = null;
   let target: string | null = null;
   let workers: string | null = null;
   for (let index = 0; index < words.length; index++) {
@@ -60,6 +68,13 @@ export function readFlags(words: readonly string[]): Flags {
       case "--check-config":
         checkConfig = value() ?? "";
         break;
+      case "--export":
+        exportTo = value() ?? "";
+        break;
+      case "--import":
+        importFrom = value();
+        if (importFrom === null || importFrom === "") throw new FlagError("--import needs a file, such as --import=saved.ndjson");
+        break;
       case "--target":
         target = value();
         if (target === null) throw new FlagError("--target needs a list, such as --target=edge,connector");
@@ -72,5 +87,5 @@ export function readFlags(words: readonly string[]): Flags {
         throw new FlagError(`unknown word "${word}"; --help lists what is understood`);
     }
   }
-  return { help, version, listTargets, makeKey, checkConfig, target, workers };
+  return { help, version, listTargets, makeKey, checkConfig, exportTo, importFrom, target, workers };
 }

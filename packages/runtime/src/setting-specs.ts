@@ -55,7 +55,7 @@ export const settingSpecs: Readonly<Record<string, SettingSpec>> = {
   },
   UNIGATE_DATABASE_URL: {
     default: null,
-    help: "PostgreSQL 15 or later that keeps the logs: postgres://user:password@host/database, TLS by ?sslmode=; absent = memory",
+    help: "PostgreSQL 15 or later that keeps saved things and logs: postgres://user:password@host/database, TLS by ?sslmode=; absent = a journal in the data folder, and logs in memory",
     form: { pattern: /^postgres(?:ql)?:\/\/\S+$/, expected: "postgres://user:password@host:5432/database" },
     secret: true,
   },

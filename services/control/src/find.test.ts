@@ -31,6 +31,7 @@ async function open(yaml = "version: 1"): Promise<void> {
     environment: {},
     catalogue: [{ id: "mock", envKey: null, keyless: true }],
     checkConfig: () => [],
+    checks: { ids: [], find: () => null },
     sealer,
     clock: { now: () => 1 },
     log,

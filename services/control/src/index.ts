@@ -4,6 +4,8 @@ export type { CatalogueCheck, CheckCatalogue } from "./guardrails.ts";
 export type { FirstKeys } from "./key-file.ts";
 export { checkDeclared, type LoadDeps } from "./load.ts";
 export type { CatalogueProvider } from "./providers.ts";
+export { masterKeyMark } from "./saved/open-saved.ts";
+export { exportSaved, importSaved } from "./saved/transfer.ts";
 export { createControlService } from "./service.ts";
 export { type ControlDeps, type ControlStore, openControlStore } from "./store.ts";
 export type { OrganisationResource, WorkspaceResource } from "./tenants.ts";

@@ -21,6 +21,8 @@ async function main(): Promise<void> {
   const settings = forOnePerson ? { ...asked, egressAllow: egressAllowFor(asked.host, asked.egressAllow) } : asked;
   const workers = workerCount(settings);
   if (flags.checkConfig !== null) return checkConfig(flags.checkConfig === "" ? settings.configFile : flags.checkConfig, settings);
+  if (flags.exportTo !== null) return exportSavedThings(flags.exportTo, settings);
+  if (flags.importFrom !== null) return importSavedThings(flags.importFrom, settings);
   const assignment = readAssignment(environment);
   if (assignment !== null) return (await import("./workers/worker.ts")).runWorker(settings, assignment);
   const host = workers === 1 ? await startAlone(settings) : await (await import("./workers/primary.ts")).startPrimary(settings, workers);
@@ -94,12 +96,35 @@ async function checkConfig(file: string | null, settings: Settings): Promise<voi
   process.exitCode = 1;
 }
 
+async function exportSavedThings(file: string, settings: Settings): Promise<void> {
+  const { exportTo } = await import("./transfer.ts");
+  process.stdout.write(await exportTo(file, settings));
+}
+
+async function importSavedThings(file: string, settings: Settings): Promise<void> {
+  const { importFrom } = await import("./transfer.ts");
+  const { added, problems } = await importFrom(file, settings);
+  if (problems.length === 0) return print(`${file}: ${added} saved things are new`);
+  for (const problem of problems) process.stderr.write(`${problem}\n`);
+  process.stderr.write("unigate: nothing was imported\n");
+  process.exitCode = 1;
+}
+
 function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
 /** By name, so that what throws them need not be loaded. */
-const EXPECTED = new Set(["FlagError", "SettingError", "TargetError", "DataDirError", "DeclaredError", "SchemaError", "SavedStoreError"]);
+const EXPECTED = new Set([
+  "FlagError",
+  "SettingError",
+  "TargetError",
+  "DataDirError",
+  "DeclaredError",
+  "SchemaError",
+  "SavedStoreError",
+  "SavedUnavailable",
+]);
 
 /** Mistakes of the person who starts it are told in one line; anything else with its stack. */
 function fail(error: unknown): void {

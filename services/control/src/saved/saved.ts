@@ -1,3 +1,4 @@
+import type { Ref } from "@unigate/contracts";
 import { CancelToken, type Clock, sleep } from "@unigate/core";
 import type { Logger } from "@unigate/runtime";
 import type { Sealer } from "@unigate/secrets";
@@ -10,6 +11,9 @@ import { type Saved, type SavedKind, type SavedRow, type SavedStore, SavedUnavai
 
 /** The longest wait between two looks at a store that does not answer, ms. */
 const MOST_WAIT_MS = 2_000;
+
+/** Looks at the store until a change is told once more: others have seen it by then, and a second has not passed. */
+const ECHO_AFTER = 3;
 
 export interface SavedDeps {
   readonly store: SavedStore;
@@ -45,10 +49,24 @@ export async function openSaved({ store, hub, sealer, clock, log, pollMs }: Save
   let reachable = true;
   const closing = new CancelToken();
 
+  /** What was told lately, the latest last: told once more, for caches that asked another process before it knew. */
+  const echoes: Ref[][] = [[]];
+
+  function tell(refs: readonly Ref[]): void {
+    hub.publish(refs);
+    if (pollMs !== null) echoes.at(-1)?.push(...refs);
+  }
+
+  function echo(): void {
+    const due = echoes.length < ECHO_AFTER ? [] : (echoes.shift() ?? []);
+    echoes.push([]);
+    if (due.length > 0) hub.publish(due);
+  }
+
   function take(seq: number, kind: SavedKind, id: string, row: SavedRow | null): void {
     if (seq <= (ahead.get(idKey(kind, id)) ?? 0)) return;
     const before = index.set(kind, id, row);
-    hub.publish(refsOfChange(before, row));
+    tell(refsOfChange(before, row));
   }
 
   async function catchUp(): Promise<void> {
@@ -67,6 +85,7 @@ export async function openSaved({ store, hub, sealer, clock, log, pollMs }: Save
     while (!closing.cancelled) {
       await sleep(wait, closing);
       if (closing.cancelled) return;
+      echo();
       try {
         await catchUp();
         if (!reachable) log.info({}, "the store of saved things answers again");

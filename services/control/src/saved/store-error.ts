@@ -17,6 +17,6 @@ export const MASTER_KEY_TEXT = "the master key of saved things";
 export function checkMasterKey(found: string, own: MasterKeyMark, place: string): void {
   if (found === own.fingerprint) return;
   throw new SavedStoreError(
-    `the secrets in ${place} are sealed under another master key (mark ${found}) than that of ${own.source} (mark ${own.fingerprint}): put the former key into ${own.source}`,
+    `the secrets in ${place} are sealed under another master key (mark ${found}) than that of ${own.source} (mark ${own.fingerprint}): put the former key into ${own.source}, or give this process a store of its own (UNIGATE_DATA_DIR, UNIGATE_DATABASE_URL)`,
   );
 }

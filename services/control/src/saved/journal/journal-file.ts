@@ -4,8 +4,14 @@ import { writeAtomic } from "../../write-atomic.ts";
 /** What appending needs of an open file. */
 export type AppendHandle = Pick<FileHandle, "writeFile" | "datasync" | "truncate" | "close">;
 
-/** Opens the journal for appending. Replaced in tests by a disk that is full. */
-export type OpenForAppend = (file: string) => Promise<AppendHandle>;
+/** What a journal needs of the disk. */
+export interface Disk {
+  openForAppend(file: string): Promise<AppendHandle>;
+  /** Replaces a file, whole or not at all. */
+  replace(file: string, pieces: Iterable<string>): Promise<void>;
+}
+
+export const realDisk: Disk = { openForAppend: (file) => open(file, "a", 0o600), replace: writeAtomic };
 
 /** A file that grows by whole lines. */
 export interface JournalFile {
@@ -19,8 +25,8 @@ export interface JournalFile {
 }
 
 /** Opens the journal that is there, `size` bytes of whole lines. */
-export async function openJournalFile(file: string, size: number, openForAppend: OpenForAppend = openFile): Promise<JournalFile> {
-  let handle = await openForAppend(file);
+export async function openJournalFile(file: string, size: number, disk: Disk): Promise<JournalFile> {
+  let handle = await disk.openForAppend(file);
   /** Up to here all is whole and durable. */
   let good = size;
   let appended = 0;
@@ -53,11 +59,11 @@ export async function openJournalFile(file: string, size: number, openForAppend:
     },
     async replace(lines) {
       let bytes = 0;
-      await writeAtomic(
+      await disk.replace(
         file,
         counted(lines, (more) => (bytes += more)),
       );
-      const next = await openForAppend(file);
+      const next = await disk.openForAppend(file);
       await handle.close();
       handle = next;
       [good, appended, suspect] = [bytes, 0, false];
@@ -80,8 +86,4 @@ function* counted(lines: Iterable<string>, count: (bytes: number) => void): Gene
   }
   count(Buffer.byteLength(piece));
   yield piece;
-}
-
-function openFile(file: string): Promise<FileHandle> {
-  return open(file, "a", 0o600);
 }

@@ -8,7 +8,7 @@ import { textOfRow } from "../row-json.ts";
 import { nextOf, savedRow, TEST_KEY } from "../saved.fixture.ts";
 import type { SavedRow } from "../types.ts";
 import { SavedUnavailable } from "../types.ts";
-import type { AppendHandle } from "./journal-file.ts";
+import { type Disk, realDisk } from "./journal-file.ts";
 import { openJournalStore } from "./journal-store.ts";
 import { readLine, textOfLine } from "./line.ts";
 import type { JournalDeps } from "./prepare-journal.ts";
@@ -68,8 +68,7 @@ describe("a crash", () => {
     for (let length = last; length <= bytes.length; length++) {
       writeFileSync(file, bytes.subarray(0, length));
       const store = await openStore();
-      // The line without its line break is whole: it may stay.
-      expect(await idsIn(store)).toEqual(length >= bytes.length - 1 ? ["a", "b", "c", "d"] : ["a", "b", "c"]);
+      expect(await idsIn(store)).toEqual(length === bytes.length ? ["a", "b", "c", "d"] : ["a", "b", "c"]);
       if (length % 16 === 0) await store.write(put(savedRow({ id: "next" })));
       await store.close();
       stores = [];
@@ -180,9 +179,9 @@ describe("refusals at the start", () => {
 
 describe("the disk", () => {
   /** A disk that can be told to fail: it takes half of what comes, or all and then fails to sync. */
-  function diskOf(fails: { write: boolean; sync: boolean; truncate: boolean }): (path: string) => Promise<AppendHandle> {
+  function diskOf(fails: { write: boolean; sync: boolean; truncate: boolean }): Disk {
     const full = () => Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
-    return async (path) => {
+    const openForAppend: Disk["openForAppend"] = async (path) => {
       const handle = await open(path, "a", 0o600);
       return {
         async writeFile(data) {
@@ -202,6 +201,7 @@ describe("the disk", () => {
         close: () => handle.close(),
       };
     };
+    return { ...realDisk, openForAppend };
   }
 
   test.each([
@@ -210,7 +210,7 @@ describe("the disk", () => {
     ["no space for anything", { write: true, sync: true, truncate: true }],
   ])("%s: the write is refused and nothing of it stays; the next one works", async (_case, how) => {
     const fails = { write: false, sync: false, truncate: false };
-    const store = await openStore({ openForAppend: diskOf(fails) });
+    const store = await openStore({ disk: diskOf(fails) });
     await store.write(put(savedRow({ id: "a" })));
     Object.assign(fails, how);
     const refused = await Promise.allSettled([store.write(put(savedRow({ id: "b" }))), store.write(put(savedRow({ id: "c" })))]);
@@ -229,21 +229,20 @@ describe("the disk", () => {
 
   test("writes that come together share a sync, and each is answered by what it did", async () => {
     let syncs = 0;
-    const store = await openStore({
-      openForAppend: async (path) => {
-        const handle = await open(path, "a");
-        const datasync = async (): Promise<void> => {
-          syncs += 1;
-          await handle.datasync();
-        };
-        return {
-          writeFile: (data) => handle.writeFile(data),
-          datasync,
-          truncate: (length) => handle.truncate(length),
-          close: () => handle.close(),
-        };
-      },
-    });
+    const openForAppend: Disk["openForAppend"] = async (path) => {
+      const handle = await open(path, "a");
+      const datasync = async (): Promise<void> => {
+        syncs += 1;
+        await handle.datasync();
+      };
+      return {
+        writeFile: (data) => handle.writeFile(data),
+        datasync,
+        truncate: (length) => handle.truncate(length),
+        close: () => handle.close(),
+      };
+    };
+    const store = await openStore({ disk: { ...realDisk, openForAppend } });
     const outcomes = await Promise.allSettled(
       Array.from({ length: 100 }, (_, index) => store.write(put(savedRow({ id: `${index % 99}` })))),
     );
@@ -268,6 +267,23 @@ describe("the disk", () => {
 });
 
 describe("length", () => {
+  test("no space for a shorter file: the long one is used, at the start and later", async () => {
+    await threeWrites();
+    const long = readFileSync(file);
+    const replace = () => Promise.reject(new Error("ENOSPC: no space left on device"));
+    const store = await openStore({ disk: { ...realDisk, replace }, growth: 10 });
+    expect(await idsIn(store)).toEqual(["a", "b", "c", "d"]);
+    await store.write(put(savedRow({ id: "next" })));
+    await store.close();
+    stores = [];
+    expect(readFileSync(file).subarray(0, long.length)).toEqual(long);
+    expect(logged.map(({ level, text }) => `${level} ${text}`)).toEqual([
+      "warn the journal of saved things could not be made shorter; it is used as it is",
+      "warn the journal of saved things could not be made shorter; it goes on growing",
+    ]);
+    expect(await idsIn(await openStore())).toHaveLength(5);
+  });
+
   test("a start makes it as short as it can be, and only when there is something to shorten", async () => {
     const store = await openStore();
     let row = savedRow({ id: "a" });

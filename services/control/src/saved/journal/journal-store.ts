@@ -5,12 +5,12 @@ import { refuseBadRow } from "../row-json.ts";
 import { createRowState } from "../row-state.ts";
 import { type SavedChange, SavedUnavailable } from "../types.ts";
 import { type Contents, createContents } from "./contents.ts";
-import { type JournalFile, openJournalFile } from "./journal-file.ts";
+import { type JournalFile, openJournalFile, realDisk } from "./journal-file.ts";
 import { textOfLine, textsOf } from "./line.ts";
 import { type JournalDeps, prepareJournal } from "./prepare-journal.ts";
 
 /** Name of the journal in the data folder. */
-const JOURNAL_NAME = "control.journal";
+export const JOURNAL_NAME = "control.journal";
 /** Writes that wait for the disk; more are refused. */
 const MOST_WAITING = 1_000;
 /** Writes that share one sync of the disk. */
@@ -35,7 +35,7 @@ export async function openJournalStore(deps: JournalDeps & { readonly folder: st
   const { masterKey, log, growth = GROWTH } = deps;
   const path = join(deps.folder, JOURNAL_NAME);
   let contents = await prepareJournal(path, deps);
-  const file = await openJournalFile(path, (await stat(path)).size, deps.openForAppend);
+  const file = await openJournalFile(path, (await stat(path)).size, deps.disk ?? realDisk);
   const waiting: Waiting[] = [];
   /** One at a time: commits, and what reads between them. */
   let turn: Promise<unknown> = Promise.resolve();

@@ -1,11 +1,10 @@
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { mkdir, open, readdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Clock } from "@unigate/core";
 import type { Logger } from "@unigate/runtime";
-import { writeAtomic } from "../../write-atomic.ts";
 import { checkMasterKey, type MasterKeyMark, SavedStoreError } from "../store-error.ts";
 import { type Contents, createContents } from "./contents.ts";
-import type { OpenForAppend } from "./journal-file.ts";
+import { type Disk, realDisk } from "./journal-file.ts";
 import { textsOf } from "./line.ts";
 import { moveAside } from "./move-aside.ts";
 import { type JournalRead, readJournal } from "./read-journal.ts";
@@ -14,8 +13,8 @@ export interface JournalDeps {
   readonly masterKey: MasterKeyMark;
   readonly clock: Clock;
   readonly log: Pick<Logger, "info" | "warn" | "error">;
-  /** Replaced by tests. */
-  readonly openForAppend?: OpenForAppend;
+  /** Default the real one. */
+  readonly disk?: Disk;
   /** Bytes appended until the file is made shorter while it runs. Default 64 MiB. */
   readonly growth?: number;
 }
@@ -32,16 +31,15 @@ export async function prepareJournal(file: string, deps: JournalDeps): Promise<C
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     await removeDrafts(file);
     const read = await readJournal(file);
-    if (read === null) return await rewritten(file, createContents(), deps.masterKey);
+    if (read === null) return await rewritten(file, createContents(), deps);
     if (read.masterKey !== null) checkMasterKey(read.masterKey, deps.masterKey, file);
-    if (read.damaged.length > 0) await keepDamaged(file, read, deps);
-    if (read.tornBytes > 0)
-      deps.log.warn(
-        { file, bytes: read.tornBytes },
-        "the last line of the journal was not finished, and nobody was told that it was: it is cut",
-      );
-    const needed = read.damaged.length > 0 || read.tornBytes > 0 || read.grown;
-    return needed ? await rewritten(file, read.contents, deps.masterKey) : read.contents;
+    if (read.damaged.length > 0) {
+      await keepDamaged(file, read, deps);
+      return await rewritten(file, read.contents, deps);
+    }
+    if (read.tornBytes > 0) await cutTorn(file, read, deps);
+    if (read.grown) await shorten(file, read.contents, deps);
+    return read.contents;
   } catch (reason) {
     if (reason instanceof SavedStoreError) throw reason;
     const why = reason instanceof Error ? reason.message : String(reason);
@@ -66,8 +64,29 @@ async function keepDamaged(file: string, { damaged, lost, contents }: JournalRea
   );
 }
 
-async function rewritten(file: string, contents: Contents, masterKey: MasterKeyMark): Promise<Contents> {
-  await writeAtomic(file, textsOf(contents.lines(masterKey.fingerprint)));
+/** Works on a full disk as well. */
+async function cutTorn(file: string, { wholeBytes, tornBytes }: JournalRead, { log }: JournalDeps): Promise<void> {
+  const text = "the last line of the journal was not finished, and nobody was told that it was: it is cut";
+  log.warn({ file, bytes: tornBytes }, text);
+  const handle = await open(file, "r+");
+  try {
+    await handle.truncate(wholeBytes);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function shorten(file: string, contents: Contents, deps: JournalDeps): Promise<void> {
+  try {
+    await rewritten(file, contents, deps);
+  } catch (reason) {
+    deps.log.warn({ file, error: String(reason) }, "the journal of saved things could not be made shorter; it is used as it is");
+  }
+}
+
+async function rewritten(file: string, contents: Contents, { masterKey, disk = realDisk }: JournalDeps): Promise<Contents> {
+  await disk.replace(file, textsOf(contents.lines(masterKey.fingerprint)));
   return contents;
 }
 

@@ -12,6 +12,8 @@ export interface JournalRead {
   readonly damaged: readonly number[];
   /** First and last number of changes that are known to be missing. */
   readonly lost: readonly (readonly [number, number])[];
+  /** Bytes of whole lines. */
+  readonly wholeBytes: number;
   /** Bytes of a last line that was never finished: its write was never confirmed to anybody. */
   readonly tornBytes: number;
   /** Whether it says more than it has to. */
@@ -33,14 +35,16 @@ export async function readJournal(file: string): Promise<JournalRead | null> {
   let grown = false;
   for (const { start, end, ended } of linesOf(bytes)) {
     number += 1;
+    if (!ended) {
+      tornBytes = end - start;
+      break;
+    }
     const line = readLine(bytes.subarray(start, end));
     if (line === null) {
-      if (ended) damaged.push(number);
-      else tornBytes = end - start;
+      damaged.push(number);
       continue;
     }
     read += 1;
-    if (!ended) grown = true;
     if (line.kind === "header") {
       refuseNewer(line.format, file);
       masterKey = line.masterKey;
@@ -57,7 +61,7 @@ export async function readJournal(file: string): Promise<JournalRead | null> {
     );
   // A header is damaged when it is there, and missing when the file lost its beginning.
   if (masterKey === null && damaged.length === 0) damaged.push(1);
-  return { contents, masterKey, damaged, lost, tornBytes, grown };
+  return { contents, masterKey, damaged, lost, wholeBytes: bytes.length - tornBytes, tornBytes, grown };
 }
 
 function refuseNewer(format: number, file: string): void {
