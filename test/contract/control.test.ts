@@ -31,19 +31,16 @@ describe.each(runners)("control over $name", ({ connect }) => {
     folder = await mkdtemp(join(tmpdir(), "unigate-contract-"));
     const configFile = join(folder, "unigate.yaml");
     await writeFile(configFile, "version: 1\nproviders: [{ slug: main, provider: openai, api_key: sk-1 }]");
-    store = await openControlStore({
-      configFile,
-      dataDir: folder,
-      environment: {},
+    const deps = {
       catalogue: [{ id: "openai", envKey: null }],
       checkConfig: () => [],
       checks: { ids: [], find: () => null },
       sealer,
       clock: systemClock,
       log: silent,
-      watch: { heartbeatMs: 20 },
-    });
-    connection = await connect(ControlDefinition, createControlService(store));
+    };
+    store = await openControlStore({ ...deps, configFile, dataDir: folder, environment: {}, watch: { heartbeatMs: 20 } });
+    connection = await connect(ControlDefinition, createControlService(store, deps));
     control = connection.port;
   });
   afterAll(async () => {
@@ -95,13 +92,23 @@ describe.each(runners)("control over $name", ({ connect }) => {
     }
   });
 
-  test("the management API is reserved", async () => {
+  test("the management API saves what Resolve then gives out", async () => {
+    const admin = { principalId: "admin", scopes: ["*"], tenant: TENANT };
+    const body = Buffer.from(JSON.stringify({ name: "a", config: { provider: "@main" } }));
+    const reply = await control.handle({ ...admin, method: "POST", pathAndQuery: "/configs", body }, backgroundCall());
+    expect(reply.status).toBe(200);
+    const { id } = (JSON.parse(reply.body.toString()) as { data: { id: string } }).data;
+    const { items } = await control.resolve({ refs: [ref("config", id)] }, backgroundCall());
+    expect(JSON.parse(items[0]?.json.toString() ?? "")).toMatchObject({ id, config: { provider: "@main" } });
+  });
+
+  test("what is reserved in the management API is not available", async () => {
     const request = {
       principalId: "admin",
       scopes: ["*"],
       tenant: TENANT,
       method: "GET",
-      pathAndQuery: "/api-keys",
+      pathAndQuery: "/prompts",
       body: Buffer.alloc(0),
     };
     const reply = await control.handle(request, backgroundCall());

@@ -28,19 +28,16 @@ describe.each(runners)("resolver and control over $name", ({ connect }) => {
     folder = await mkdtemp(join(tmpdir(), "unigate-contract-"));
     file = join(folder, "unigate.yaml");
     await writeFile(file, yaml("one", true));
-    store = await openControlStore({
-      configFile: file,
-      dataDir: folder,
-      environment: {},
+    const deps = {
       catalogue: [{ id: "openai", envKey: null }],
       checkConfig: () => [],
       checks: { ids: [], find: () => null },
       sealer,
       clock: systemClock,
       log: { info() {}, warn() {}, error() {} },
-      pollMs: 20,
-    });
-    connection = await connect(ControlDefinition, createControlService(store));
+    };
+    store = await openControlStore({ ...deps, configFile: file, dataDir: folder, environment: {}, pollMs: 20 });
+    connection = await connect(ControlDefinition, createControlService(store, deps));
     resolver = createResolver({ control: connection.port, clock: systemClock, limits: { identityMaxStaleMs: 0 } });
     resolver.start();
     await resolver.ready;

@@ -264,16 +264,20 @@ describe.each(gatewayModes)("proxy and other paths, %s", (mode) => {
       expect([answer.status, answer.error()["code"]]).toEqual([404, "not_found"]);
     });
 
-    test.each(["/v1/configs", "/v1/api-keys", "/v1/providers/x", "/v1/admin/users", "/v1/logs/exports/1", "/v1/prompts/p/completions"])(
-      "%s is reserved and never proxied",
-      async (path) => {
-        for (const method of ["GET", "POST"] as const) {
-          const answer = await send(stage.gateway, path, { method, headers: headers(), ...(method === "POST" ? { body: {} } : {}) });
-          expect([answer.status, answer.error()["code"]], `${method} ${path}`).toEqual([404, "not_available"]);
-        }
-        expect(stage.upstream.requests).toEqual([]);
-      },
-    );
+    test.each([
+      "/v1/collections",
+      "/v1/mcp-servers",
+      "/v1/providers/x/y",
+      "/v1/admin/users",
+      "/v1/logs/exports/1",
+      "/v1/prompts/p/completions",
+    ])("%s is reserved and never proxied", async (path) => {
+      for (const method of ["GET", "POST"] as const) {
+        const answer = await send(stage.gateway, path, { method, headers: headers(), ...(method === "POST" ? { body: {} } : {}) });
+        expect([answer.status, answer.error()["code"]], `${method} ${path}`).toEqual([404, "not_available"]);
+      }
+      expect(stage.upstream.requests).toEqual([]);
+    });
 
     test("reserved paths need a key", async () => {
       expect((await send(stage.gateway, "/v1/configs")).status).toBe(401);

@@ -5,6 +5,7 @@ import type { Ref } from "@unigate/contracts";
 import { jsonOf, type ProviderListResource } from "@unigate/core";
 import { createSealer, hashOfKey, makeGatewayKey } from "@unigate/secrets";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { knownChecks } from "./known-checks.fixture.ts";
 import { nextOf, savedRow } from "./saved/saved.fixture.ts";
 import type { SavedRow } from "./saved/types.ts";
 import { type ControlStore, openControlStore } from "./store.ts";
@@ -31,7 +32,7 @@ async function open(yaml = "version: 1"): Promise<void> {
     environment: {},
     catalogue: [{ id: "mock", envKey: null, keyless: true }],
     checkConfig: () => [],
-    checks: { ids: [], find: () => null },
+    checks: knownChecks,
     sealer,
     clock: { now: () => 1 },
     log,

@@ -2,6 +2,7 @@ import type { Clock } from "@unigate/core";
 import type { Logger } from "@unigate/runtime";
 import type { Sealer } from "@unigate/secrets";
 import type { SqlEngine } from "@unigate/sql";
+import { endTransitions } from "./api/api-keys/end-transitions.ts";
 import { changesBetween } from "./changes.ts";
 import type { CheckConfig } from "./configs.ts";
 import type { Environment } from "./declared/env-references.ts";
@@ -99,6 +100,11 @@ export async function openControlStore(deps: ControlDeps): Promise<ControlStore>
     return reloading;
   }
 
+  const transitions = setInterval(() => {
+    void endTransitions({ saved, snapshot: () => snapshot, clock: deps.clock }, (reason) =>
+      log.warn({ error: String(reason) }, "the former text of a rotated key still works; it is ended at the next look"),
+    );
+  }, TRANSITIONS_MS).unref();
   const stop = configFile === null ? () => {} : pollFile(() => markOf(configFile), mark, deps.pollMs ?? POLL_MS, reload);
   return {
     snapshot: () => snapshot,
@@ -109,6 +115,7 @@ export async function openControlStore(deps: ControlDeps): Promise<ControlStore>
     reload,
     async close() {
       stop();
+      clearInterval(transitions);
       hub.close();
       await saved.close();
     },
@@ -125,3 +132,5 @@ async function openSavedOf(deps: ControlDeps, hub: WatchHub): Promise<LiveSaved>
 
 const MIN_ADMIN_KEY = 16;
 const POLL_MS = 250;
+/** How often transitions of rotated keys are looked at. */
+const TRANSITIONS_MS = 5_000;

@@ -32,6 +32,8 @@ export interface Asked<Body = unknown, Query = unknown> {
   readonly parameters: Readonly<Record<string, string>>;
   readonly body: Body;
   readonly query: Query;
+  /** `workspace_id` of the body of a change; undefined = it is not there. */
+  readonly namedWorkspace?: unknown;
 }
 
 /** Answers a request, as JSON with status 200. Throws GatewayError; a SavedConflict is tried once more. */

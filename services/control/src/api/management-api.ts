@@ -8,14 +8,14 @@ import { organisationOf } from "./place.ts";
 import { readBody, readPath } from "./read-request.ts";
 import { apiRoutes } from "./routes.ts";
 
-/** Answers the management API: every refusal is an answer too. `failed` is told of faults of our own. */
+/** Answers the management API: every refusal is an answer too. `failed` is told of faults of our own, never of a request's, which may quote it. */
 export function createManagementApi(deps: ApiDeps, failed: (cause: unknown) => void): (request: AdminRequest) => Promise<AdminReply> {
   return async (request) => {
     try {
       return reply(200, await answer(deps, request));
     } catch (reason) {
       const error = reason instanceof SavedConflict ? conflictOf(reason) : toGatewayError(reason);
-      if (error.cause !== undefined) failed(error.cause);
+      if (error.status >= 500) failed(error.cause ?? error);
       return refusal(error);
     }
   };
@@ -34,7 +34,10 @@ async function answer(api: ApiDeps, request: AdminRequest): Promise<JsonObject> 
   const body = route.method === "POST" || route.method === "PUT" ? readBody(request.body) : null;
   const named = query["organisation_id"] ?? body?.["organisation_id"];
   const organisationId = organisationOf(api, caller, typeof named === "string" ? named : undefined);
-  return twice(route, { api, caller, organisationId, parameters, body, query });
+  if (route.method !== "PUT") return twice(route, { api, caller, organisationId, parameters, body, query });
+  // What is changed stays where it is: these two only say where it is.
+  const { organisation_id: _, workspace_id, ...changed } = body ?? {};
+  return twice(route, { api, caller, organisationId, parameters, body: changed, query, namedWorkspace: workspace_id });
 }
 
 /** Somebody else was faster: the change is made once more from what is there now. */

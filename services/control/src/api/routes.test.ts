@@ -160,6 +160,51 @@ describe("walls", () => {
     expect((await api.ask("GET", "/providers?organisation_id=org-far")).json).toMatchObject({ total: 1 });
   });
 
+  test("a change may say where a thing is, and not move it", async () => {
+    const api = createTestApi();
+    const [path = ""] = (await fill(api, ADMIN, {})).slice(1);
+    const other = String((await api.ask("POST", "/workspaces", { name: "Team" })).json["id"]);
+    expect((await api.ask("PUT", path, { name: "x", organisation_id: "org-default", workspace_id: null })).status).toBe(200);
+    const moved = await api.ask("PUT", path, { name: "y", workspace_id: other });
+    expect([moved.status, moved.error.param]).toEqual([400, "workspace_id"]);
+    expect((await api.ask("PUT", path, { name: "y", organisation_id: "org-far" })).status).toBe(404);
+  });
+
+  test("a saved thing is hidden by a declared one of its name only where that one is", async () => {
+    const api = createTestApi();
+    const row = {
+      kind: "provider",
+      organisationId: "org-far",
+      version: 1,
+      createdAt: 1,
+      updatedAt: 1,
+      details: {},
+      sealed: null,
+      keyHashes: [],
+    } as const;
+    const resource = {
+      slug: "far",
+      provider: "mock",
+      organisation_id: "org-far",
+      settings: {},
+      custom_host: null,
+      allow_custom_host: false,
+      rate_limits: [],
+    };
+    await api.saved.write([
+      { put: { ...row, id: "p-1", slug: "far", workspaceId: "ws-other", resource: { ...resource, workspace_id: "ws-other" } } },
+    ]);
+    const list = async (caller: TestCaller) =>
+      (await api.ask("GET", "/providers?organisation_id=org-far", undefined, caller)).json["total"];
+    expect(await list(ADMIN)).toBe(2);
+    expect(await list(await api.key(["*"], { organisation_id: "org-far", workspace_id: "ws-other" }))).toBe(1);
+    await api.saved.write([{ remove: { kind: "provider", id: "p-1", version: 1 } }]);
+    await api.saved.write([
+      { put: { ...row, id: "p-2", slug: "far", workspaceId: "ws-far", resource: { ...resource, workspace_id: "ws-far" } } },
+    ]);
+    expect(await list(ADMIN)).toBe(1);
+  });
+
   test("a workspace key reads what the whole organisation shares, and changes none of it", async () => {
     const api = createTestApi();
     const things = await fill(api, ADMIN, {});

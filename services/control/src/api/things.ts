@@ -3,6 +3,7 @@ import type { Item } from "../item.ts";
 import type { SavedKind, SavedRow } from "../saved/types.ts";
 import type { Asked } from "./asked.ts";
 import type { Caller } from "./caller.ts";
+import { invalidField } from "./read-fields.ts";
 
 /** A saved or a declared thing. */
 export interface Thing {
@@ -31,9 +32,15 @@ const SHARED: ReadonlySet<SavedKind> = new Set(["provider", "config", "guardrail
 /** All things of a kind that the caller sees: the declared ones, then the saved ones, oldest first. */
 export function thingsOf({ api, caller, organisationId }: Place, kind: SavedKind): Thing[] {
   const declared = declaredThings({ api, caller, organisationId }, kind);
-  const taken = new Set(declared.map(({ row }) => row.slug));
-  const saved = api.saved.list(kind, organisationId).filter(({ slug }) => !taken.has(slug));
+  const taken = new Set(declared.map(({ row }) => nameIn(row.workspaceId, row.slug)));
+  const saved = api.saved
+    .list(kind, organisationId)
+    .filter(({ slug, workspaceId }) => !taken.has(nameIn(null, slug)) && !taken.has(nameIn(workspaceId, slug)));
   return [...declared, ...saved.map((row) => ({ row, source: null }))].filter(({ row }) => isSeen(caller, row));
+}
+
+function nameIn(workspaceId: string | null, slug: string): string {
+  return `${workspaceId ?? ""}\n${slug}`;
 }
 
 /** One thing that the caller sees, by id or slug. Throws not_found, whether it is not there or behind a wall. */
@@ -47,7 +54,7 @@ export function thingOf(asked: Place, kind: SavedKind, idOrSlug: string): Thing 
 }
 
 /** One saved thing that the caller may change. A declared one is a conflict that names where it stands. */
-export function changeableOf(asked: Place, kind: SavedKind, idOrSlug: string): SavedRow {
+export function changeableOf(asked: Place & Pick<Asked, "namedWorkspace">, kind: SavedKind, idOrSlug: string): SavedRow {
   const { row, source } = thingOf(asked, kind, idOrSlug);
   if (source !== null) throw new GatewayError("conflict", `This ${NAMES[kind]} comes from ${source} and can only be changed there.`);
   if (asked.caller.workspaceId !== null && row.workspaceId === null && row.kind !== "workspace")
@@ -55,6 +62,9 @@ export function changeableOf(asked: Place, kind: SavedKind, idOrSlug: string): S
       "scope_missing",
       `This ${NAMES[kind]} belongs to the whole organisation; only an organisation key can change it.`,
     );
+  const { namedWorkspace } = asked;
+  if (namedWorkspace !== undefined && namedWorkspace !== row.workspaceId)
+    throw invalidField("workspace_id", "it stays in the workspace where it was made");
   return row;
 }
 
@@ -68,7 +78,7 @@ export function refuseDeclared(asked: Place, kind: SavedKind, slug: string, para
 function declaredThings({ api, organisationId }: Place, kind: SavedKind): Thing[] {
   return api
     .snapshot()
-    .items.filter((item) => item.kind === kind && item.organisationId === organisationId)
+    .all(kind, organisationId)
     .map((item) => ({ row: rowOf(item, kind), source: item.source ?? "the installation" }));
 }
 

@@ -1,5 +1,5 @@
 import { GatewayError, type JsonObject } from "@unigate/core";
-import { type SavedChange, SavedConflict, type SavedRow } from "../saved/types.ts";
+import { type SavedChange, type SavedRow, SavedUnavailable } from "../saved/types.ts";
 import type { ApiDeps } from "./asked.ts";
 
 /** Writes all of it or nothing. Rejects with SavedConflict, or with service_unavailable when the store does not take it. */
@@ -7,7 +7,7 @@ export async function write({ saved }: Pick<ApiDeps, "saved">, changes: readonly
   try {
     await saved.write(changes);
   } catch (cause) {
-    if (cause instanceof SavedConflict) throw cause;
+    if (!(cause instanceof SavedUnavailable)) throw cause;
     throw new GatewayError("service_unavailable", "The change could not be stored; nothing was changed.", { cause, retryAfterMs: 1_000 });
   }
 }

@@ -10,18 +10,21 @@ import type { Host, RunningService } from "../module.ts";
 export async function startControl(host: Host): Promise<RunningService> {
   const { settings } = host;
   const database = openDatabase(settings, host.log);
-  const store = await openControlStore({
-    configFile: settings.configFile,
-    dataDir: settings.dataDir,
-    database,
-    masterKeySource: masterKeySource(settings),
-    environment: settings.environment,
+  const deps = {
     catalogue: providers,
     checkConfig: checkSavedConfig,
     checks: checkCatalogue,
     sealer: await host.sealer(),
     clock: systemClock,
     log: host.log,
+  };
+  const store = await openControlStore({
+    ...deps,
+    configFile: settings.configFile,
+    dataDir: settings.dataDir,
+    database,
+    masterKeySource: masterKeySource(settings),
+    environment: settings.environment,
   }).catch(async (error: unknown) => {
     await database?.close();
     throw error;
@@ -30,7 +33,7 @@ export async function startControl(host: Host): Promise<RunningService> {
   host.metrics.gauge("unigate_control_store_reachable", "1 while the store of saved things answers", () => Number(store.saved.reachable()));
   const { admin, workspace } = store.firstKeys;
   return {
-    implementation: createControlService(store),
+    implementation: createControlService(store, deps),
     facts: { ...(admin === undefined ? {} : { adminKey: admin }), ...(workspace === undefined ? {} : { workspaceKey: workspace }) },
     async stop() {
       await store.close();

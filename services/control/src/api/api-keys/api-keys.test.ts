@@ -1,5 +1,6 @@
 import { hashOfKey, looksLikeGatewayKey } from "@unigate/secrets";
 import { describe, expect, test } from "vitest";
+import { SavedUnavailable } from "../../saved/types.ts";
 import { ADMIN, createTestApi, NOW, type TestApi, type TestCaller } from "../management.fixture.ts";
 import { endTransitions } from "./end-transitions.ts";
 
@@ -208,7 +209,7 @@ describe("a change", () => {
 
   test("that cannot be stored is told as such", async () => {
     const api = createTestApi();
-    api.saved.broken = new Error("disk full");
+    api.saved.broken = new SavedUnavailable("disk full");
     const answer = await make(api, {});
     expect([answer.status, answer.error.code, answer.headers["retry-after"]]).toEqual([503, "service_unavailable", "1"]);
     expect(answer.text).not.toContain("disk full");
@@ -242,7 +243,7 @@ describe("another text for a key", () => {
     const { json } = await make(api, {});
     await api.ask("POST", `/api-keys/${String(json["id"])}/rotate`, { key_transition_period_ms: 1_800_000 });
     api.now = NOW + 2_000_000;
-    api.saved.broken = new Error("down");
+    api.saved.broken = new SavedUnavailable("down");
     const told: unknown[] = [];
     expect(await endTransitions(api.deps, (reason) => told.push(reason))).toBe(0);
     expect(told).toHaveLength(1);

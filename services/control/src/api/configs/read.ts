@@ -1,6 +1,6 @@
 import { type ConfigResource, GatewayError, type JsonObject, jsonOf } from "@unigate/core";
 import { z } from "zod";
-import type { SavedRow } from "../../saved/types.ts";
+import { type SavedRow, SavedUnavailable } from "../../saved/types.ts";
 import { type Asked, endpoint } from "../asked.ts";
 import { anyQuery, isoTime, text } from "../fields.ts";
 import { listOf, paging } from "../listing.ts";
@@ -40,6 +40,7 @@ async function versionsOf({ api }: Asked, { kind, id }: SavedRow): Promise<reado
   try {
     return await api.saved.versions(kind, id);
   } catch (cause) {
+    if (!(cause instanceof SavedUnavailable)) throw cause;
     throw new GatewayError("service_unavailable", "The versions cannot be read right now.", { cause, retryAfterMs: 1_000 });
   }
 }
@@ -56,7 +57,7 @@ export const deleteConfig = endpoint({ body: null, query: anyQuery }, async (ask
 
 /** A key whose default is this config, whoever may see it. */
 function keyWithDefault({ api, organisationId }: Asked, slug: string): string | null {
-  const declared = api.snapshot().items.filter((item) => item.kind === "api_key" && item.organisationId === organisationId);
+  const declared = api.snapshot().all("api_key", organisationId);
   const resources = [
     ...declared.map(({ json }) => jsonOf(json)),
     ...api.saved.list("api_key", organisationId).map(({ resource }) => resource),
