@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,6 +21,14 @@ export interface GatewayOptions {
   readonly restart?: boolean;
   /** `--workers` of one process; a mesh has none. */
   readonly workers?: number;
+  /** Processes that run the edge of a mesh; all of them use the same other services. Default 1. */
+  readonly edges?: number;
+}
+
+/** One process that clients may call. */
+export interface GatewayEdge {
+  readonly origin: string;
+  readonly pid: number | undefined;
 }
 
 /** A running gateway: the built product, as users run it. */
@@ -30,6 +39,8 @@ export interface Gateway {
   /** With "/v1", for SDKs. */
   readonly baseUrl: string;
   readonly port: number;
+  /** Every process that clients may call; the first is the one of `origin`. */
+  readonly edges: readonly GatewayEdge[];
   /** Made at this start; "" when the test gave one. */
   readonly adminKey: string;
   readonly workspaceKey: string;
@@ -61,6 +72,8 @@ interface ReadyMessage {
   readonly adminKey?: string;
   readonly workspaceKey?: string;
   readonly pids?: Readonly<Partial<Record<GatewayService, number>>>;
+  /** Beside the first. */
+  readonly edges?: readonly { readonly port: number; readonly pid?: number }[];
 }
 
 const START_MS = 60_000;
@@ -78,6 +91,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     UNIGATE_DATA_DIR: dataDir,
     UNIGATE_LOG_LEVEL: "info",
     NODE_ENV: "production",
+    // Edges beside the mesh's own must know it.
+    ...(options.edges === undefined ? {} : { UNIGATE_MESH_TOKEN: randomBytes(24).toString("base64url") }),
     ...options.env,
   };
   const configFile = join(folder, "unigate.yaml");
@@ -88,7 +103,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const [script, words] =
     options.mode === "single"
       ? [MAIN, ["--target=all", ...(options.workers === undefined ? [] : [`--workers=${options.workers}`])]]
-      : [MESH, options.restart === true ? ["--restart"] : []];
+      : [MESH, [...(options.restart === true ? ["--restart"] : []), ...(options.edges === undefined ? [] : [`--edges=${options.edges}`])]];
   const child = fork(script, words, { env, execArgv: [], stdio: ["ignore", "pipe", "pipe", "ipc"], cwd: folder });
   const output = collectOutput(child);
   const ended = new Promise<number | NodeJS.Signals>((resolve) => child.once("close", (code, signal) => resolve(code ?? signal ?? 0)));
@@ -109,12 +124,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     if (id === undefined) throw new Error(`${service} has no process`);
     process.kill(id, signal);
   }
-  const origin = `http://127.0.0.1:${ready.httpPort}`;
+  const originOf = (port: number): string => `http://127.0.0.1:${port}`;
+  const origin = originOf(ready.httpPort);
   return {
     mode: options.mode,
     origin,
     baseUrl: `${origin}/v1`,
     port: ready.httpPort,
+    edges: [{ origin, pid: pid("edge") }, ...(ready.edges ?? []).map((edge) => ({ origin: originOf(edge.port), pid: edge.pid }))],
     adminKey: ready.adminKey ?? "",
     workspaceKey: ready.workspaceKey ?? "",
     dataDir,

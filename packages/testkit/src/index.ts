@@ -12,6 +12,7 @@ export {
 export { freePort } from "./free-port.ts";
 export {
   type Gateway,
+  type GatewayEdge,
   type GatewayMode,
   type GatewayOptions,
   type GatewayService,

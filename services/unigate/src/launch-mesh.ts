@@ -17,6 +17,8 @@ export interface Mesh {
   readonly facts: StartFacts;
   /** Process ids by service, for tests that stop one. */
   pid(service: ServiceName): number | undefined;
+  /** Where a service is called, for further processes that use it; undefined for the edge. */
+  address(service: ServiceName): string | undefined;
   /** Edge first, then what it calls: leaves outlive edges. */
   stop(): Promise<void>;
   /** Ends running requests now. */
@@ -109,6 +111,7 @@ export async function launchMesh(options: MeshOptions): Promise<Mesh> {
     httpPort: facts.httpPort ?? 0,
     facts,
     pid: (service) => members.get(service)?.child.pid,
+    address: (service) => members.get(service)?.ready.grpcAddress ?? undefined,
     stop,
     hurry: () => void members.get("edge")?.child.kill("SIGTERM"),
   };

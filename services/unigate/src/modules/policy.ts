@@ -6,10 +6,16 @@ import type { Host, RunningService } from "../module.ts";
 import { openServiceRedis } from "./redis.ts";
 import { startResolver } from "./resolver.ts";
 
+/**
+ * A request may wait for its count: one that passes uncounted is one too many. A Redis that stands still delays only the
+ * first requests by this, for then it is given a rest.
+ */
+const COUNT_MS = 1_000;
+
 export async function startPolicy(host: Host): Promise<RunningService> {
-  const redis = await openServiceRedis(host, "policy");
+  const redis = await openServiceRedis(host, "policy", COUNT_MS);
   const resolver = startResolver(host, host.connect("control", ControlDefinition), "policy");
-  const uncounted = host.metrics.counter("unigate_policy_uncounted_total", "scopes of requests that passed without being counted");
+  const uncounted = host.metrics.counter("unigate_policy_uncounted_total", "requests and targets that passed limits without being counted");
   const implementation = createPolicyService({
     counters: redis === null ? createMemoryCounters({ clock: systemClock }) : createRedisCounters(redis),
     resolver,

@@ -5,14 +5,15 @@ import type { Host } from "../module.ts";
 /**
  * The connection of one service to Redis; null when none is set, and the service keeps its own memory. Each service has
  * one of its own: no limit waits behind a large cached answer. A lost Redis is told once, counted, and no reason to be
- * unready: rates pass, and nothing is found in the cache.
+ * unready: rates pass, and nothing is found in the cache. `deadlineMs` = of each operation; the link's own by default.
  */
-export async function openServiceRedis(host: Host, service: string): Promise<RedisLink | null> {
+export async function openServiceRedis(host: Host, service: string, deadlineMs?: number): Promise<RedisLink | null> {
   const { redisUrl, redisCluster } = host.settings;
   if (redisUrl === null) return null;
   const link = await openRedis({
     address: readAddress(redisUrl, redisCluster),
     name: `unigate-${service}`,
+    ...(deadlineMs === undefined ? {} : { deadlineMs }),
     onLost: (why) => host.log.warn({ caller: service, error: why }, "Redis is lost; going on without it"),
     onBack: () => host.log.info({ caller: service }, "Redis is back"),
   });
