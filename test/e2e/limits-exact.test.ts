@@ -51,8 +51,9 @@ describe.each(stores)(`${EDGES} edges that count in $store`, ({ available, env }
       await gateway?.stop();
       await upstream.close();
     });
-    beforeEach(async () => {
+    beforeEach(async ({ onTestFailed }) => {
       upstream.reset();
+      onTestFailed(() => void process.stderr.write(`--- what the gateway said:\n${gateway.output()}\n`));
       await until("an hour that lasts a while", () => Date.now() % HOUR_MS < HOUR_MS - 50_000, 60_000);
     });
 

@@ -7,6 +7,7 @@ import type { Spool } from "@unigate/spool";
 import type { Background } from "./background.ts";
 import type { EdgeMetrics } from "./edge-metrics.ts";
 import type { Leases } from "./leases.ts";
+import type { Patience } from "./patience.ts";
 import type { Settlements } from "./settlements.ts";
 
 /** What the edge is told by the settings. */
@@ -53,5 +54,7 @@ export interface EdgeDeps extends EdgeParts {
   readonly metrics: EdgeMetrics;
   readonly settlements: Settlements;
   readonly leases: Leases;
+  /** With policy. */
+  readonly patience: Patience;
   readonly background: Background;
 }

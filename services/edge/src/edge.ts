@@ -4,6 +4,7 @@ import { createBackground } from "./background.ts";
 import type { EdgeDeps, EdgeParts } from "./deps.ts";
 import { createEdgeMetrics } from "./edge-metrics.ts";
 import { createLeases } from "./leases.ts";
+import { createPatience } from "./patience.ts";
 import { createBodyBudget } from "./read-body.ts";
 import { createHttpServer, type Inflight } from "./server.ts";
 import { createSettlements } from "./settlements.ts";
@@ -38,7 +39,7 @@ export async function startEdge(parts: EdgeParts, host: string, port: number, ve
     leasesLost: () => leases.lost,
     backgroundDropped: () => background.dropped,
   });
-  const deps: EdgeDeps = { ...parts, metrics, settlements, leases, background };
+  const deps: EdgeDeps = { ...parts, metrics, settlements, leases, patience: createPatience(parts.clock), background };
   const { server, inflight } = createHttpServer(deps, budget, version);
   requests = inflight;
   await listen(server, host, port);

@@ -18,10 +18,10 @@ import { startDelivery } from "./log-delivery.ts";
 import { startResolver } from "./resolver.ts";
 
 /**
- * A policy service that is gone is noticed at once, so this is about one that stands still. A burst of requests makes it
- * late, and limits that are not counted then would be none.
+ * A policy service that is gone is noticed at once; one that stands still delays only the first requests by this. A burst
+ * of requests makes it late, and limits that are not counted then would be none.
  */
-const RESERVE_MS = 5_000;
+const RESERVE_MS = 10_000;
 /** In this process, or in the primary of this worker, it is never lost alone: late it is on a busy machine, and limits hold then too. */
 const RESERVE_NEARBY_MS = 30_000;
 

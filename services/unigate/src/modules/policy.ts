@@ -10,7 +10,7 @@ import { startResolver } from "./resolver.ts";
  * A request may wait for its count: one that passes uncounted is one too many. A Redis that stands still delays only the
  * first requests by this, for then it is given a rest.
  */
-const COUNT_MS = 1_000;
+const COUNT_MS = 3_000;
 
 export async function startPolicy(host: Host): Promise<RunningService> {
   const redis = await openServiceRedis(host, "policy", COUNT_MS);

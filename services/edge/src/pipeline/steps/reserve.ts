@@ -1,5 +1,6 @@
 import type { ReserveReply } from "@unigate/contracts";
 import type { GatewayError } from "@unigate/core";
+import { isRpcError } from "@unigate/rpc";
 import { LEASE_MS } from "../../leases.ts";
 import { limitHeaders } from "../limit-headers.ts";
 import { LimitRefusal, limitError, nameOf, uncountedError } from "../limit-refusal.ts";
@@ -40,10 +41,11 @@ export function remainingHeaders(run: Run): string[] {
 /** Null when policy cannot be asked. */
 async function askPolicy(run: Run, prepared: PreparedTarget, limits: ApplicableLimits): Promise<ReserveReply | null> {
   const { request, deps } = run;
+  if (!deps.patience.mayAsk()) return null;
   // Even one that is not answered may be kept.
   run.limits.isReserved = true;
   try {
-    return await deps.policy.reserve(
+    const reply = await deps.policy.reserve(
       {
         reservationId: request.requestId,
         tenant: request.principal.tenant,
@@ -57,8 +59,12 @@ async function askPolicy(run: Run, prepared: PreparedTarget, limits: ApplicableL
       },
       { ...request.call, deadline: Math.min(run.call.deadline, deps.clock.now() + deps.limits.reserveMs) },
     );
+    deps.patience.answered();
+    return reply;
   } catch (error) {
     if (run.call.cancel.cancelled) throw cancelError(run.call);
+    if (isRpcError(error) && error.code === "DEADLINE_EXCEEDED") deps.patience.silent();
+    else deps.patience.answered();
     deps.log.warn({ traceId: request.trace.traceId, error: String(error) }, "policy is unavailable; limits are not counted");
     return null;
   }
