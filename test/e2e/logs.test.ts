@@ -38,7 +38,7 @@ describe.each(setups)("logs, %s", (mode) => {
   /** What the record says of a call, whole and in the form of the schema. */
   async function recordsOf(traceId: string, count = 1, key = stage.key): Promise<JsonObject[]> {
     const records = await logsOf(stage.gateway, key, traceId, count);
-    const known = [...Object.keys(logRecordSchema.shape), "cost", "cost_currency"];
+    const known = [...Object.keys(logRecordSchema.shape), "cost", "cost_currency", "spans"];
     for (const { id } of records) {
       const record = await logOf(stage.gateway, key, String(id));
       const read = logRecordSchema.safeParse(record);
@@ -68,8 +68,11 @@ describe.each(setups)("logs, %s", (mode) => {
       span_id: expect.stringMatching(/^[0-9a-f]{16}$/) as unknown,
       parent_span_id: null,
       span_name: expect.any(String) as unknown,
+      sampled: true,
       request_id: response.headers.get("x-request-id"),
       attempt: 0,
+      last: true,
+      received_at: expect.any(Number) as unknown,
       organisation_id: "org-default",
       workspace_id: "ws-default",
       api_key_id: "key-team",
@@ -78,6 +81,7 @@ describe.each(setups)("logs, %s", (mode) => {
       option_path: "config",
       provider: "openai",
       provider_slug: "saved",
+      server_address: new URL(stage.upstream.origin).hostname,
       model: "gpt-test",
       response_model: "gpt-test",
       surface: "chat",
@@ -113,11 +117,22 @@ describe.each(setups)("logs, %s", (mode) => {
     });
     expect(Number(record?.["time"])).toBeGreaterThanOrEqual(before);
     expect(Number(record?.["time"])).toBeLessThanOrEqual(Date.now());
-    expectSameInEveryMode("a record", { ...record, id: 0, time: 0, trace_id: 0, span_id: 0, request_id: 0, timings: 0, config_version: 0 });
+    expectSameInEveryMode("a record", {
+      ...record,
+      id: 0,
+      time: 0,
+      received_at: 0,
+      trace_id: 0,
+      span_id: 0,
+      request_id: 0,
+      timings: 0,
+      config_version: 0,
+    });
 
     const found = await logOf(stage.gateway, team.key, String(record?.["id"]));
     expect(found).toEqual({
       ...record,
+      spans: expect.any(Array) as unknown,
       request: { headers: null, body: QUESTION, truncated: false },
       response: { headers: null, body: expect.objectContaining({ object: "chat.completion" }) as unknown, truncated: false },
     });
@@ -188,7 +203,7 @@ describe.each(setups)("logs, %s", (mode) => {
         outcome: "failed",
         status: 429,
         error: { code: "scripted", message: "slow" },
-        retries: [{ status: 429, wait_ms: 5 }],
+        retries: [{ at_ms: expect.any(Number) as unknown, took_ms: expect.any(Number) as unknown, status: 429, wait_ms: 5 }],
         timings: { retry_wait_ms: 5 },
         usage: null,
       },

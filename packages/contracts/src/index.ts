@@ -1,3 +1,12 @@
+export {
+  AnyValue,
+  ExportTraceServiceRequest,
+  ExportTraceServiceResponse,
+  KeyValue,
+  Span,
+  SpanKind,
+  StatusCode,
+} from "./gen/opentelemetry/proto/trace/v1/trace.ts";
 export { CacheDefinition, Entry, LookupReply, LookupRequest, StoreRequest } from "./gen/unigate/cache/v1/cache.ts";
 export { Empty, Facts, Failure, Header, Sealed, Tenant, Usage } from "./gen/unigate/common/v1/common.ts";
 export {

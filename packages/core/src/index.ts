@@ -40,5 +40,5 @@ export type {
   RateLimitPolicy,
 } from "./resources.ts";
 export { type Credentials, Secret } from "./secret.ts";
-export { startTrace, type TraceContext } from "./trace.ts";
+export { type NamedTrace, startTrace, type TraceContext, w3cSpanId, w3cTraceId } from "./trace.ts";
 export { completionTokens, emptyUsage, promptTokens, sumUsage, type Usage } from "./usage.ts";

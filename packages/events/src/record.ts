@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 // One log record: what became of one target of one request (a request that reached no target makes one as well).
-// Schema version 1 is additive: fields may be added, none changes its meaning. Names are snake_case, times are Unix ms,
+// Schema version 1 is additive: fields may be added (optional, for what older writers left), none changes its meaning. Names are snake_case, times are Unix ms,
 // durations are ms, money is micro-USD. Readers keep fields they do not know.
 
 export const SCHEMA_VERSION = 1;
@@ -34,6 +34,8 @@ const fault = z.object({
 });
 
 const retry = z.object({
+  at_ms: milliseconds.optional().describe("when this try began, from the attempt's start"),
+  took_ms: milliseconds.optional().describe("how long it took"),
   status: z.number().int().nullable().describe("status that was retried; null when no answer came"),
   wait_ms: milliseconds.describe("wait before the next try"),
   error: z.string().nullable().describe("code of the fault when no answer came"),
@@ -45,6 +47,7 @@ const timings = z.object({
   first_token_ms: milliseconds.nullable().describe("until the first content of a stream reached the client"),
   retry_wait_ms: milliseconds.describe("sum of the waits between tries"),
   cache_ms: milliseconds.nullable().describe("cache look-up"),
+  cache_at_ms: milliseconds.nullable().optional().describe("when the cache look-up began, from the attempt's start"),
   guardrail_ms: milliseconds.nullable().describe("guardrails before and after"),
 });
 
@@ -57,8 +60,11 @@ const head = z.object({
   span_id: id,
   parent_span_id: id.nullable(),
   span_name: z.string(),
+  sampled: z.boolean().optional().describe("its spans are exported: by the flag of the client's traceparent, else by UNIGATE_TRACE_SAMPLE"),
   request_id: id.describe("shared by all records of one request: x-request-id"),
   attempt: z.number().int().min(0).describe("0 for the first target tried, 1 for the next"),
+  last: z.boolean().optional().describe("no other record of this request follows"),
+  received_at: z.number().int().min(0).optional().describe("Unix ms at which the request came"),
   organisation_id: id.describe("empty when the caller could not be identified"),
   workspace_id: id.describe("empty when the caller could not be identified"),
   api_key_id: id.nullable().describe("id of the gateway key, never its text"),
@@ -67,6 +73,7 @@ const head = z.object({
   option_path: z.string().nullable().describe("target within the config: config.targets[1]"),
   provider: z.string().nullable().describe("identifier of the catalogue: openai"),
   provider_slug: z.string().nullable().describe("saved provider that was used"),
+  server_address: z.string().nullable().optional().describe("host that was called; null when it is not known before the call"),
   model: z.string().nullable().describe("model as it was requested, without @slug/"),
   response_model: z.string().nullable().describe("model that the provider says it used"),
   surface: z.string().describe("endpoint's shape: chat, proxy"),

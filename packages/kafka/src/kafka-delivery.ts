@@ -4,7 +4,7 @@ import type { Call } from "@unigate/core";
 import { readRecord } from "@unigate/events";
 import type { KafkaConnection } from "./connection.ts";
 import type { KafkaLog } from "./log.ts";
-import { deadMessage, messagesOf, type OutgoingMessage } from "./messages.ts";
+import { deadMessage, messagesOf, type OutgoingMessage, spansMessageOf } from "./messages.ts";
 import { createProducer } from "./producer.ts";
 import { topicsOf } from "./topics.ts";
 
@@ -26,7 +26,7 @@ export interface KafkaDeliveryDeps {
 const TURN_BYTES = 64 * 1024;
 
 /**
- * Records as messages: heads to one topic, bodies to another, both keyed by the trace. What is no record goes to the dead
+ * Records as messages: heads to one topic, bodies to another, spans to a third, all keyed by the trace. What is no record goes to the dead
  * topic, so that it does not stop the others.
  */
 export function kafkaDelivery({ connection, log, onRefused }: KafkaDeliveryDeps): KafkaDelivery {
@@ -44,8 +44,11 @@ export function kafkaDelivery({ connection, log, onRefused }: KafkaDeliveryDeps)
     let bytes = 0;
     for (const [index, record] of records.entries()) {
       const read = readRecord(record);
-      if (read.ok) messages.push(...messagesOf(read.record, topics));
-      else {
+      if (read.ok) {
+        messages.push(...messagesOf(read.record, topics));
+        const spans = spansMessageOf(read.record, topics);
+        if (spans !== null) messages.push(spans);
+      } else {
         const place = { topic: spoolId, partition: 0, offset: String(offset - records.length + index) };
         messages.push(deadMessage({ ...place, key: null, value: record, headers: {}, reason: read.reason, detail: read.detail }, topics));
       }

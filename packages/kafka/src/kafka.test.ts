@@ -1,3 +1,4 @@
+import { ExportTraceServiceRequest, SpanKind } from "@unigate/contracts";
 import { backgroundCall, boundCall, newUuid } from "@unigate/core";
 import { encodeRecord, newHead } from "@unigate/events";
 import { requirement, until } from "@unigate/testkit";
@@ -111,9 +112,9 @@ describe.skipIf(!kafka.available)("over Kafka", () => {
     const [id, other] = [newUuid(), newUuid()];
     expect(await deliver([record(id, "hello", "trace-1"), record(other)])).toBe(true);
     const topics = topicsOf(connection.topicPrefix);
-    const { topics: found } = await admin.fetchTopicMetadata({ topics: [topics.logs, topics.bodies, topics.dead] });
+    const { topics: found } = await admin.fetchTopicMetadata({ topics: Object.values(topics) });
     const sizes = Object.fromEntries(found.map(({ name, partitions }) => [name, partitions.length]));
-    expect(sizes).toEqual({ [topics.logs]: 6, [topics.bodies]: 6, [topics.dead]: 1 });
+    expect(sizes).toEqual({ [topics.logs]: 6, [topics.bodies]: 6, [topics.traces]: 6, [topics.dead]: 1 });
     const [logs, bodies] = [await read(topics.logs), await read(topics.bodies)];
     await until("all messages", () => logs.length === 2 && bodies.length === 1);
     const headers = (message: KafkaMessage | undefined) =>
@@ -124,6 +125,37 @@ describe.skipIf(!kafka.available)("over Kafka", () => {
     expect(String(bodies[0]?.key)).toBe("trace-1");
     expect(JSON.parse(String(bodies[0]?.value))).toMatchObject({ id, trace_id: "trace-1", request: { body: "hello" }, response: null });
     expect(String(logs.find((one) => one !== log1)?.key)).toBe(other);
+  });
+
+  test("spans of sampled records are OTLP, the same when a record is sent again", async () => {
+    const connection = fresh();
+    const topics = topicsOf(connection.topicPrefix);
+    const deliver = open(connection);
+    const [trace_id, span_id, parent_span_id] = ["4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7", "0123456789abcdef"];
+    const of = (attempt: number, more: object): Buffer => {
+      const head = { ...newHead(newUuid(), Date.now()), trace_id, span_id, parent_span_id, provider: "openai", model: "gpt-4o" };
+      return encodeRecord({ head: { ...head, attempt, sampled: true, surface: "chat", ...more }, request: null, response: null });
+    };
+    const records = [of(0, {}), of(1, { last: true, cost_micro_usd: 53, outcome: "success" }), of(0, { sampled: false, last: true })];
+    expect(await deliver(records.map((bytes) => Buffer.from(bytes)))).toBe(true);
+    expect(await deliver(records.map((bytes) => Buffer.from(bytes)))).toBe(true);
+    const messages = await read(topics.traces);
+    await until("all messages", () => messages.length === 4);
+    expect(messages.every(({ key }) => String(key) === trace_id)).toBe(true);
+    expect(new Set(messages.map(({ value }) => value?.toString("hex"))).size).toBe(2);
+    const decoded = messages.map(({ value }) => ExportTraceServiceRequest.decode(value ?? Buffer.alloc(0)));
+    const spans = decoded
+      .slice(0, 2)
+      .flatMap(({ resourceSpans }) => resourceSpans.flatMap((one) => one.scopeSpans.flatMap((two) => two.spans)));
+    expect(spans.map(({ kind }) => kind)).toEqual([SpanKind.CLIENT, SpanKind.SERVER, SpanKind.CLIENT]);
+    expect(spans.map((span) => [span.traceId.toString("hex"), span.parentSpanId.toString("hex")])).toEqual([
+      [trace_id, span_id],
+      [trace_id, parent_span_id],
+      [trace_id, span_id],
+    ]);
+    expect(spans[1]?.spanId.toString("hex")).toBe(span_id);
+    const cost = spans[2]?.attributes.find(({ key }) => key === "gen_ai.usage.cost");
+    expect(cost?.value).toEqual({ value: { $case: "doubleValue", value: 0.000053 } });
   });
 
   test("a topic that may not be made is named, with what to do", async () => {

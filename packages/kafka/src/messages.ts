@@ -1,4 +1,5 @@
 import type { EncodedRecord } from "@unigate/events";
+import { encodeSpans, spansOf } from "@unigate/traces";
 import type { Topics } from "./topics.ts";
 
 /** A message on its way to Kafka. */
@@ -9,9 +10,10 @@ export interface OutgoingMessage {
   readonly headers: Readonly<Record<string, string | Buffer>>;
 }
 
-/** CloudEvents types of the two kinds of messages. */
+/** CloudEvents types of the messages. */
 export const LOG_EVENT_TYPE = "unigate.log.v1";
 export const BODIES_EVENT_TYPE = "unigate.bodies.v1";
+export const SPANS_EVENT_TYPE = "unigate.spans.v1";
 /** The same for all senders: a record that another process sends again stays the same event. */
 export const EVENT_SOURCE = "/unigate/edge";
 
@@ -23,7 +25,7 @@ const NO_BODIES = ',"request":null,"response":null}';
  */
 export function messagesOf(record: EncodedRecord, topics: Topics): OutgoingMessage[] {
   const { bytes, head, headEnd } = record;
-  const key = head.trace_id === "" ? head.id : head.trace_id;
+  const key = keyOf(head);
   const isWhole = bytes.length - headEnd === NO_BODIES.length && bytes.toString("utf8", headEnd) === NO_BODIES;
   const log: OutgoingMessage = {
     topic: topics.logs,
@@ -46,15 +48,27 @@ export function messagesOf(record: EncodedRecord, topics: Topics): OutgoingMessa
 
 const CLOSE = Buffer.from("}");
 
+/** The spans of a record, when they are wanted: the same bytes whenever the record is sent. */
+export function spansMessageOf({ head }: EncodedRecord, topics: Topics): OutgoingMessage | null {
+  const spans = head.sampled === true ? spansOf(head) : [];
+  if (spans.length === 0) return null;
+  const headers = eventHeaders(`${head.id}/spans`, SPANS_EVENT_TYPE, head.time, "application/x-protobuf");
+  return { topic: topics.traces, key: keyOf(head), value: encodeSpans(spans), headers };
+}
+
+function keyOf({ trace_id: traceId, id }: EncodedRecord["head"]): string {
+  return traceId === "" ? id : traceId;
+}
+
 /** CloudEvents 1.0, binary mode of the Kafka protocol binding. */
-function eventHeaders(id: string, type: string, time: number): Record<string, string> {
+function eventHeaders(id: string, type: string, time: number, contentType = "application/json"): Record<string, string> {
   return {
     ce_specversion: "1.0",
     ce_id: id,
     ce_type: type,
     ce_source: EVENT_SOURCE,
     ce_time: new Date(time).toISOString(),
-    "content-type": "application/json",
+    "content-type": contentType,
   };
 }
 

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { bodiesMessageSchema, logMessageSchema } from "./message-schema.ts";
-import { BODIES_EVENT_TYPE, deadMessage, EVENT_SOURCE, LOG_EVENT_TYPE, messagesOf } from "./messages.ts";
+import { BODIES_EVENT_TYPE, deadMessage, EVENT_SOURCE, LOG_EVENT_TYPE, messagesOf, SPANS_EVENT_TYPE, spansMessageOf } from "./messages.ts";
 import { readBodiesMessage, readLogMessage } from "./read-message.ts";
 import { topicsOf } from "./topics.ts";
 
@@ -132,7 +132,8 @@ describe("asyncapi.yaml", () => {
     const [bodies, logs] = messagesOf(record("1"), topics);
     const place = { topic: topics.logs, partition: 1, offset: "5", key: null, value: null };
     const dead = deadMessage({ ...place, headers: logs?.headers ?? {}, reason: "invalid_json", detail: "d" }, topics);
-    for (const [kind, message] of Object.entries({ logs, bodies, dead })) {
+    const traces = spansMessageOf(record(null, { sampled: true, last: true }), topics);
+    for (const [kind, message] of Object.entries({ logs, bodies, traces, dead })) {
       const validate = ajv.compile(document.components.messages[kind]?.headers ?? { not: {} });
       expect(validate(textOf(message?.headers ?? {})), JSON.stringify(validate.errors)).toBe(true);
       expect(validate({})).toBe(false);
@@ -144,6 +145,10 @@ describe("asyncapi.yaml", () => {
       ce_source: EVENT_SOURCE,
       ce_time: "2023-11-14T22:13:20.000Z",
       "content-type": "application/json",
+    });
+    expect(textOf(traces?.headers ?? {})).toMatchObject({
+      ce_id: "0190a5e0-0000-7000-8000-000000000001/spans",
+      ce_type: SPANS_EVENT_TYPE,
     });
     expect(textOf(bodies?.headers ?? {})).toMatchObject({
       ce_id: "0190a5e0-0000-7000-8000-000000000001/bodies",

@@ -8,12 +8,14 @@ export interface Topics {
   readonly logs: string;
   /** Bodies of the records. */
   readonly bodies: string;
+  /** Spans, as OTLP protobuf. */
+  readonly traces: string;
   /** What could not be read, with the reason in its headers. */
   readonly dead: string;
 }
 
 export function topicsOf(prefix: string): Topics {
-  return { logs: `${prefix}.logs.v1`, bodies: `${prefix}.bodies.v1`, dead: `${prefix}.dead.v1` };
+  return { logs: `${prefix}.logs.v1`, bodies: `${prefix}.bodies.v1`, traces: `${prefix}.traces.v1`, dead: `${prefix}.dead.v1` };
 }
 
 /** A topic is not there and may not be made. */
@@ -29,10 +31,11 @@ const MAX_MESSAGE_BYTES = 2 * 1024 * 1024;
  * Makes the topics that are not there: as many replicas as the broker makes by itself. Topics that are there are left as
  * they are. Throws TopicError when one may not be made, and what kafkajs throws when the brokers cannot be reached.
  */
-export async function ensureTopics(kafka: Kafka, { logs, bodies, dead }: Topics): Promise<void> {
+export async function ensureTopics(kafka: Kafka, { logs, bodies, traces, dead }: Topics): Promise<void> {
   const wanted = [
     { topic: logs, partitions: 6, days: 7 },
     { topic: bodies, partitions: 6, days: 3 },
+    { topic: traces, partitions: 6, days: 3 },
     { topic: dead, partitions: 1, days: 14 },
   ];
   const admin = kafka.admin();

@@ -126,6 +126,25 @@ export const settingSpecs: Readonly<Record<string, SettingSpec>> = {
       expected: "* or origins such as https://app.example.com, comma-separated",
     },
   },
+  UNIGATE_TRACE_SAMPLE: {
+    default: "1.0",
+    help: "part of the traces whose spans are exported, 0 to 1; a client's traceparent decides for its own",
+    form: { pattern: /^(?:0|1|0?\.\d{1,9}|1\.0{1,9})$/, expected: "a number from 0 to 1 such as 0.25" },
+  },
+  UNIGATE_OTLP_ENDPOINT: {
+    default: null,
+    help: "OpenTelemetry collector that logging sends spans to, by OTLP over HTTP: http://collector:4318; /v1/traces is added",
+    form: { pattern: /^https?:\/\/[^\s/@?#]+(?:\/[^\s?#]*)?$/, expected: "a URL such as http://collector:4318, without user or query" },
+  },
+  UNIGATE_OTLP_HEADERS: {
+    default: null,
+    help: "headers for the collector, such as its key: name=value, comma-separated, values percent-encoded",
+    form: {
+      pattern: /^\s*[!#$%&'*+.^`|~\w-]+=[\x21-\x2b\x2d-\x7e]*(?:\s*,\s*[!#$%&'*+.^`|~\w-]+=[\x21-\x2b\x2d-\x7e]*)*\s*$/,
+      expected: "name=value, comma-separated, values percent-encoded",
+    },
+    secret: true,
+  },
   UNIGATE_LOG_LEVEL: {
     default: "info",
     help: "process log: fatal, error, warn, info, debug, trace or silent",

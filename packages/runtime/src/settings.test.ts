@@ -32,6 +32,8 @@ test("with nothing set everything has its default", () => {
     identityMaxStaleSeconds: 3_600,
     heartbeatMs: 15_000,
     corsOrigins: [],
+    traceSample: 1,
+    otlp: null,
     logLevel: "info",
     environment: {},
   });
@@ -146,6 +148,47 @@ describe("a bad value is refused, naming the variable, the value and what was ex
 
   test("an empty --target is told by its own name", () => {
     expect(() => buildSettings({}, "")).toThrow('--target is ""; expected all, or services such as edge,connector');
+  });
+});
+
+describe("the collector of spans", () => {
+  test("its headers are secrets by lower-case name, percent-decoded", () => {
+    const { otlp } = buildSettings(
+      { UNIGATE_OTLP_ENDPOINT: "http://collector:4318/", UNIGATE_OTLP_HEADERS: "Authorization=Bearer%20hush, x-team=a=b" },
+      undefined,
+    );
+    expect(otlp?.endpoint).toBe("http://collector:4318");
+    const shown = Object.entries(otlp?.headers ?? {}).map(([name, secret]) => [name, secret.reveal()]);
+    expect(shown).toEqual([
+      ["authorization", "Bearer hush"],
+      ["x-team", "a=b"],
+    ]);
+    expect(JSON.stringify(otlp)).not.toContain("hush");
+  });
+
+  test.each([
+    { UNIGATE_OTLP_ENDPOINT: "collector:4318" },
+    { UNIGATE_OTLP_ENDPOINT: "http://user:hush@collector" },
+    { UNIGATE_OTLP_HEADERS: "hush" },
+    { UNIGATE_OTLP_HEADERS: "a=hush%0d%0ab: c" },
+    { UNIGATE_OTLP_HEADERS: "a=hush%zz" },
+    { UNIGATE_OTLP_HEADERS: "a=hush%0a" },
+    { UNIGATE_TRACE_SAMPLE: "1.5" },
+    { UNIGATE_TRACE_SAMPLE: "-0.1" },
+    { UNIGATE_TRACE_SAMPLE: "half" },
+  ])("refuses %j", (environment) => {
+    const [name = ""] = Object.keys(environment);
+    expect(() => buildSettings(environment, undefined)).toThrow(name);
+    expect(() => buildSettings(environment, undefined)).not.toThrow(name.endsWith("HEADERS") ? /hush/ : /never/);
+  });
+
+  test.each([
+    ["0", 0],
+    ["1", 1],
+    ["0.25", 0.25],
+    [".5", 0.5],
+  ])("the sample %s", (text, sample) => {
+    expect(buildSettings({ UNIGATE_TRACE_SAMPLE: text }, undefined).traceSample).toBe(sample);
   });
 });
 

@@ -35,6 +35,10 @@ export interface Settings {
   readonly identityMaxStaleSeconds: number;
   readonly heartbeatMs: number;
   readonly corsOrigins: readonly string[];
+  /** The part of the traces that begin here whose spans are exported, 0 to 1. */
+  readonly traceSample: number;
+  /** Collector of spans; null = none. */
+  readonly otlp: OtlpSettings | null;
   readonly logLevel: string;
   /** Credentials of providers by environment variable, for control. */
   readonly environment: Readonly<Record<string, string>>;
@@ -50,6 +54,13 @@ export interface KafkaSettings {
     readonly username: string;
     readonly password: Secret;
   } | null;
+}
+
+/** `UNIGATE_OTLP_*`. */
+export interface OtlpSettings {
+  /** Without a slash at its end. */
+  readonly endpoint: string;
+  readonly headers: Readonly<Record<string, Secret>>;
 }
 
 /** Services that may have an address of their own. */
@@ -106,6 +117,8 @@ export function buildSettings(
     identityMaxStaleSeconds: number("UNIGATE_IDENTITY_MAX_STALE"),
     heartbeatMs: number("UNIGATE_HEARTBEAT_MS"),
     corsOrigins: list(text("UNIGATE_CORS_ORIGINS") ?? ""),
+    traceSample: Number(required("UNIGATE_TRACE_SAMPLE")),
+    otlp: readOtlp(text),
     logLevel: required("UNIGATE_LOG_LEVEL"),
     environment: given,
   };
@@ -122,6 +135,26 @@ function readKafka(text: (name: string) => string | null, secret: (name: string)
   if (username !== null && password === null) throw new SettingError("UNIGATE_KAFKA_SASL_PASSWORD", "", "the password of the user");
   if (brokers.length === 0) return null;
   return { brokers, topicPrefix, tls, sasl: username === null || password === null ? null : { mechanism, username, password } };
+}
+
+function readOtlp(text: (name: string) => string | null): OtlpSettings | null {
+  const endpoint = text("UNIGATE_OTLP_ENDPOINT");
+  const headers: Record<string, Secret> = {};
+  for (const pair of list(text("UNIGATE_OTLP_HEADERS") ?? "")) {
+    const mark = pair.indexOf("=");
+    headers[pair.slice(0, mark).toLowerCase()] = new Secret(percentDecoded(pair.slice(mark + 1)));
+  }
+  return endpoint === null ? null : { endpoint: endpoint.replace(/\/+$/, ""), headers };
+}
+
+function percentDecoded(value: string): string {
+  try {
+    const decoded = decodeURIComponent(value);
+    if (/^[\x20-\x7e]*$/.test(decoded)) return decoded;
+  } catch {
+    // Told below.
+  }
+  throw new SettingError("UNIGATE_OTLP_HEADERS", "[secret]", "percent-encoded values of printable ASCII");
 }
 
 function list(text: string): string[] {

@@ -24,7 +24,7 @@ const spool = createSpool({
   deliver: async () => mode === "deliver" && random() < 0.5,
   limits: { segmentBytes: 200_000, tailBytes: 50_000, backoffMs: 1, maxBackoffMs: 4 },
 });
-const started = (id) => spool.started({ time: 1, traceId: "", spanId: "", parentSpanId: "", requestId: id, organisationId: "", workspaceId: "", apiKeyId: "", surface: "chat", method: "POST", path: "/" });
+const started = (id) => spool.started({ time: 1, traceId: "", spanId: "", parentSpanId: "", spanName: "", sampled: true, requestId: id, organisationId: "", workspaceId: "", apiKeyId: "", surface: "chat", method: "POST", path: "/" });
 let offered = 0;
 started("never-ends");
 while (spool.stats().segments === 0) await new Promise((resolve) => setImmediate(resolve));

@@ -25,6 +25,8 @@ function started(requestId: string): StartedRequest {
     traceId: "0af7651916cd43dd8448eb211c80319c",
     spanId: "b7ad6b7169203331",
     parentSpanId: "",
+    spanName: "",
+    sampled: true,
     requestId,
     organisationId: "org-default",
     workspaceId: "ws-default",

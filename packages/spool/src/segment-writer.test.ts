@@ -24,6 +24,8 @@ const REQUEST: StartedRequest = {
   traceId: "",
   spanId: "",
   parentSpanId: "",
+  spanName: "",
+  sampled: true,
   requestId: "",
   organisationId: "",
   workspaceId: "",

@@ -81,6 +81,8 @@ function request(requestId: string): StartedRequest {
     traceId: "",
     spanId: "",
     parentSpanId: "",
+    spanName: "",
+    sampled: true,
     requestId,
     organisationId: "",
     workspaceId: "",

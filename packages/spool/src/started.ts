@@ -10,6 +10,9 @@ export interface StartedRequest {
   readonly spanId: string;
   /** Empty = none. */
   readonly parentSpanId: string;
+  /** Empty = not named. */
+  readonly spanName: string;
+  readonly sampled: boolean;
   readonly requestId: string;
   readonly organisationId: string;
   readonly workspaceId: string;
@@ -36,6 +39,8 @@ export function startedText(started: StartedRequest): string {
     started.surface,
     started.method,
     started.path.length <= PATH ? started.path : started.path.slice(0, PATH),
+    started.sampled ? "1" : "",
+    started.spanName,
   ]);
 }
 
@@ -60,6 +65,9 @@ export function interruptedDraft(text: string, attempts: number): LogDraft | nul
   head.surface = word(7);
   head.method = word(8);
   head.path = word(9);
+  head.sampled = word(10) !== "";
+  if (word(11) !== "") head.span_name = word(11);
+  head.last = true;
   head.outcome = "interrupted";
   head.error = {
     code: "internal",

@@ -25,6 +25,8 @@ export interface EdgeLimits {
   readonly heartbeatMs: number;
   /** How long a request waits for policy to count it before it passes uncounted, ms. */
   readonly reserveMs: number;
+  /** The part of the traces that begin here whose spans are exported, 0 to 1. */
+  readonly traceSample: number;
   readonly corsOrigins: readonly string[];
 }
 

@@ -17,6 +17,7 @@ import { writeUnary } from "./http/write-reply.ts";
 import { refuseExpired, requireScope } from "./principal.ts";
 import type { BodyBudget } from "./read-body.ts";
 import { matchRoute, PROXY_ROUTE } from "./routes.ts";
+import { traceOf } from "./trace-of.ts";
 
 const KEEP_ALIVE_MS = 75_000;
 const MAX_HEADER_BYTES = 128 * 1024;
@@ -69,7 +70,7 @@ export function createHttpServer(deps: EdgeDeps, budget: BodyBudget, version: st
     if (answerCors(deps.limits.corsOrigins, request, response)) return;
     if (!path.startsWith("/v1/")) return serveOther(request, response, path);
     const headers = readHeaders(request.rawHeaders);
-    const trace = traceOf(headers);
+    const trace = traceOf(headers, deps.limits.traceSample);
     const requestId = newUuid();
     const cancel = new CancelToken();
     const query = mark < 0 ? "" : url.slice(mark);
@@ -142,14 +143,6 @@ export function createHttpServer(deps: EdgeDeps, budget: BodyBudget, version: st
   );
   refuseWhatIsNoRequest(server, answering);
   return { server, inflight };
-}
-
-/** The client's own trace id wins over a W3C traceparent (behaviour section 4). */
-function traceOf(headers: ClientHeaders): TraceContext {
-  const trace = startTrace(headers["traceparent"]);
-  const named = headers["x-gateway-trace-id"];
-  if (named === undefined || named === "" || !/^[\w.:/-]{1,200}$/.test(named)) return trace;
-  return { ...trace, traceId: named };
 }
 
 function refuse(response: ServerResponse, error: GatewayError, trace: TraceContext, requestId: string): void {

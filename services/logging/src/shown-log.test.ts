@@ -19,7 +19,7 @@ test.each([
   const given = found(micro, '{"a":1}');
   const shown = { cost, cost_currency: "USD" };
   expect(JSON.parse(shownHead(given.head))).toEqual({ ...JSON.parse(given.head), ...shown });
-  expect(JSON.parse(String(shownRecord(given)))).toEqual({ ...JSON.parse(String(given.bytes)), ...shown });
+  expect(JSON.parse(String(shownRecord(given)))).toEqual({ ...JSON.parse(String(given.bytes)), ...shown, spans: [] });
 });
 
 test("a body that is no JSON, against its writer's word, is left out", () => {
@@ -30,5 +30,6 @@ test("a body that is no JSON, against its writer's word, is left out", () => {
     response: null,
     cost: null,
     cost_currency: "USD",
+    spans: [],
   });
 });

@@ -1,14 +1,16 @@
 import type { LogHead } from "@unigate/events";
+import { shownSpans } from "@unigate/traces";
 import type { FoundLog } from "./log-store.ts";
 
 /** A record without its bodies as the API shows it: what is stored, and `cost` in `cost_currency`. */
 export function shownHead(head: string): string {
-  return `${head.slice(0, -1)},${costFields(head)}}`;
+  return `${head.slice(0, -1)},${costFields(parsed(head))}}`;
 }
 
-/** A whole record as the API shows it. */
+/** A whole record as the API shows it, with its spans, which are made from it. */
 export function shownRecord(found: FoundLog): Buffer {
-  const derived = `,${costFields(found.head)}}`;
+  const head = parsed(found.head);
+  const derived = `,${costFields(head)},"spans":${JSON.stringify(shownSpans(head))}}`;
   return Buffer.concat([withoutBrace(found), Buffer.from(derived)]);
 }
 
@@ -22,7 +24,11 @@ function withoutBrace({ head, bytes }: FoundLog): Buffer {
   }
 }
 
-function costFields(head: string): string {
-  const { cost_micro_usd: micro } = JSON.parse(head) as Partial<LogHead>;
-  return `"cost":${typeof micro === "number" ? micro / 1e6 : null},"cost_currency":"USD"`;
+/** What is stored was checked when it came. */
+function parsed(head: string): LogHead {
+  return JSON.parse(head) as LogHead;
+}
+
+function costFields({ cost_micro_usd: micro }: LogHead): string {
+  return `"cost":${micro === null ? null : micro / 1e6},"cost_currency":"USD"`;
 }

@@ -77,7 +77,7 @@ async function attemptTarget(run: Run, admitted: AdmittedTarget): Promise<Target
     return ended(failedAttempt(error));
   }
   if (limited !== null) return ended(failedAttempt(limited));
-  const { result, retries, retryCount } = await callWithRetries(run, leaf, target, shaped);
+  const { result, retries, retryCount } = await callWithRetries(run, leaf, target, shaped, startedAt);
   return { result, attempt, called: true, leaf, target, shaped, cache, retries, retryCount, startedAt };
 }
 
@@ -103,18 +103,26 @@ async function callWithRetries(
   leaf: CompiledLeaf,
   target: ResolvedTarget,
   shaped: ShapedBody,
+  startedAt: number,
 ): Promise<Pick<TargetOutcome, "result" | "retries" | "retryCount">> {
   const { call, upload } = run.request;
   const rule = upload === null ? leaf.retry : null;
   const retries: RetryRecord[] = [];
   let waitedMs = 0;
   for (;;) {
+    const triedAt = run.deps.clock.now();
     const result = await checkOutput(run, target, shaped, await callConnector(run, leaf, target, shaped));
     if (call.cancel.cancelled) return { result, retries, retryCount: retries.length };
     const decision = decideRetry(rule, result, retries.length, waitedMs);
     if (decision.kind === "done") return { result, retries, retryCount: retries.length };
     if (decision.kind === "give_up") return { result, retries, retryCount: -1 };
-    retries.push({ status: result.status, wait_ms: decision.waitMs, error: result.failure?.code ?? null });
+    retries.push({
+      at_ms: Math.max(0, triedAt - startedAt),
+      took_ms: Math.max(0, run.deps.clock.now() - triedAt),
+      status: result.status,
+      wait_ms: decision.waitMs,
+      error: result.failure?.code ?? null,
+    });
     waitedMs += decision.waitMs;
     if (!(await sleep(decision.waitMs, call.cancel)))
       return { result: failedAttempt(cancelError(call), true), retries, retryCount: retries.length };

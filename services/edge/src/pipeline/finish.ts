@@ -19,6 +19,7 @@ export interface RunEnding {
 /** Once, after the last byte: settlement, log record, metrics and the hooks that nobody waits for. */
 export function finishRun(run: Run, outcome: TargetOutcome, ending: RunEnding): void {
   const draft = draftAttempt(run, outcome, ending);
+  draft.head.last = true;
   settle(run, outcome, { usage: usageOf(outcome, ending.end), costMicro: draft.head.cost_micro_usd }, true);
   if (ending.cancelled || !succeeded(outcome.result.status) || !hasAsyncHooks(run)) {
     run.deps.spool.offer(draft, run.spoolNumber, true);

@@ -42,7 +42,7 @@ function running() {
   return { run, settled, asked, offered };
 }
 
-function outcome(model: string, usage: Partial<Usage> | null, hit = false): TargetOutcome {
+function outcome(model: string, usage: Partial<Usage> | null, hit = false, customHost = ""): TargetOutcome {
   return {
     result: {
       status: 200,
@@ -56,7 +56,7 @@ function outcome(model: string, usage: Partial<Usage> | null, hit = false): Targ
     attempt: 0,
     called: !hit,
     leaf: { optionPath: "config" },
-    target: { provider: { id: "openai" }, slug: "" },
+    target: { provider: { id: "openai", baseUrl: "https://api.openai.com/v1" }, slug: "", target: { customHost } },
     shaped: { model, stream: false, body: Buffer.alloc(0), json: null },
     cache: { status: hit ? "HIT" : "MISS", hit: hit ? {} : null },
     retries: [],
@@ -105,4 +105,19 @@ test("a request that no limit counts settles nothing", () => {
   run.run.limits.isReserved = false;
   recorded(run, outcome("gpt-a", { input: 7 }), outcome("gpt-b", { input: 5 }));
   expect([run.offered.length, run.settled.length]).toEqual([2, 0]);
+});
+
+test.each([
+  ["", "api.openai.com"],
+  ["https://eu.example.com:8443/v1", "eu.example.com"],
+  ["http://[::1]:9/v1", "[::1]"],
+  ["nonsense", null],
+])("called at %j is called at the host %s", (customHost, host) => {
+  const run = running();
+  const one = outcome("gpt-a", null, false, customHost);
+  recorded(run, one, one);
+  expect(run.offered.map(({ head }) => [head.server_address, head.last])).toEqual([
+    [host, false],
+    [host, true],
+  ]);
 });

@@ -3,6 +3,7 @@ import { type GatewayError, newUuid } from "@unigate/core";
 import { cutMessage, cutMetadata, type DraftMessage, type LogDraft, type LogHead, newHead, usageOfRecord } from "@unigate/events";
 import { succeeded } from "./attempt-result.ts";
 import { answeredStatus, type Run } from "./run-state.ts";
+import { serverAddress } from "./server-address.ts";
 import { settle } from "./steps/settle.ts";
 import type { TargetOutcome } from "./target-outcome.ts";
 
@@ -33,6 +34,8 @@ export function recordStart(run: Run): number {
     traceId: request.trace.traceId,
     spanId: request.trace.spanId,
     parentSpanId: request.trace.parentSpanId,
+    spanName: request.trace.spanName,
+    sampled: request.trace.sampled,
     requestId: request.requestId,
     organisationId: tenant.organisationId,
     workspaceId: tenant.workspaceId,
@@ -60,6 +63,7 @@ export function draftAttempt(run: Run, outcome: TargetOutcome, ending: Ending): 
   head.attempt = outcome.attempt;
   head.option_path = leaf.optionPath;
   head.provider = target?.provider.id ?? null;
+  head.server_address = target === null ? null : serverAddress(target);
   head.provider_slug = target === null || target.slug === "" ? null : target.slug;
   head.model = shaped.model === "" ? null : shaped.model;
   const responseModel = ending.end?.model ?? result.model;
@@ -80,6 +84,7 @@ export function draftAttempt(run: Run, outcome: TargetOutcome, ending: Ending): 
   head.timings.retry_wait_ms = outcome.retries.reduce((sum, retry) => sum + retry.wait_ms, 0);
   head.timings.first_token_ms = ending.firstTokenMs ?? null;
   head.timings.cache_ms = run.hooks.cacheMs;
+  head.timings.cache_at_ms = run.hooks.cacheAt === null ? null : Math.max(0, run.hooks.cacheAt - outcome.startedAt);
   head.timings.guardrail_ms = run.hooks.guardrailMs;
   const { before, after } = run.hooks;
   if (before.length + after.length > 0) head.hook_results = { before_request_hooks: [...before], after_request_hooks: [...after] };
@@ -116,6 +121,7 @@ export function recordRefusal(run: Run, error: GatewayError): void {
     message: cutMessage(error.message),
     blame: error.status >= 500 ? "gateway" : "client",
   };
+  head.last = true;
   head.timings.total_ms = Math.max(0, run.deps.clock.now() - run.request.receivedAt);
   const keepBodies = run.request.headers["x-gateway-debug"] !== "false";
   const request = message(keepBodies ? run.request.body : null, run.request.json !== null);
@@ -128,7 +134,10 @@ function headOf(run: Run, time: number): LogHead {
   head.trace_id = request.trace.traceId;
   head.span_id = request.trace.spanId;
   head.parent_span_id = request.trace.parentSpanId === "" ? null : request.trace.parentSpanId;
+  if (request.trace.spanName !== "") head.span_name = request.trace.spanName;
+  head.sampled = request.trace.sampled;
   head.request_id = request.requestId;
+  head.received_at = request.receivedAt;
   head.organisation_id = request.principal.tenant.organisationId;
   head.workspace_id = request.principal.tenant.workspaceId;
   head.api_key_id = request.principal.key.id;

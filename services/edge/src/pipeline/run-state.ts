@@ -59,10 +59,12 @@ export interface HookState {
   softStatus: number;
   guardrailMs: number | null;
   cacheMs: number | null;
+  /** Unix ms at which the cache was asked; null = not asked. */
+  cacheAt: number | null;
 }
 
 export function newHookState(): HookState {
-  return { resolved: NO_HOOKS, before: [], after: [], softStatus: 0, guardrailMs: null, cacheMs: null };
+  return { resolved: NO_HOOKS, before: [], after: [], softStatus: 0, guardrailMs: null, cacheMs: null, cacheAt: null };
 }
 
 /** The status that the client gets: a success is 246 when a hook failed softly (behaviour 7.2). */

@@ -60,6 +60,7 @@ export async function startEdgeService(host: Host): Promise<RunningService> {
         maxRequestMs: settings.maxRequestSeconds * 1_000,
         heartbeatMs: settings.heartbeatMs,
         reserveMs: isNearby(settings.addresses["policy"]) ? RESERVE_NEARBY_MS : RESERVE_MS,
+        traceSample: settings.traceSample,
         corsOrigins: settings.corsOrigins,
       },
       clock: systemClock,

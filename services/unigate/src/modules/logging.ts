@@ -1,5 +1,15 @@
 import { systemClock } from "@unigate/core";
-import { type BatchOutcome, consumeLogs, createLoggingService, createLogStore, type LogStore, openSqlLogStore } from "@unigate/logging";
+import { createEgressGuard, createSender } from "@unigate/http";
+import {
+  type BatchOutcome,
+  consumeLogs,
+  createLoggingService,
+  createLogStore,
+  createSpanExport,
+  type LogStore,
+  openSqlLogStore,
+  withSpanExport,
+} from "@unigate/logging";
 import { SchemaError } from "@unigate/sql";
 import { openDatabase } from "../database.ts";
 import type { Host, RunningService } from "../module.ts";
@@ -7,7 +17,8 @@ import type { Host, RunningService } from "../module.ts";
 export async function startLogging(host: Host): Promise<RunningService> {
   const refused = host.metrics.counter("unigate_log_records_refused_total", "log records that could not be stored");
   const expired = host.metrics.counter("unigate_log_records_expired_total", "log records that came after their day was dropped");
-  const { store, close } = await openStore(host);
+  const opened = await openStore(host);
+  const { store, close } = exported(host, opened);
   const onBatch = (outcome: BatchOutcome): void => {
     if (outcome.refused > 0) refused.inc(outcome.refused);
     if (outcome.expired > 0) expired.inc(outcome.expired);
@@ -26,8 +37,35 @@ export async function startLogging(host: Host): Promise<RunningService> {
   };
 }
 
+interface OpenedStore {
+  readonly store: LogStore;
+  close(): Promise<void>;
+}
+
+/** With a collector, the spans of what is stored go to it. */
+function exported(host: Host, { store, close }: OpenedStore): OpenedStore {
+  const { otlp } = host.settings;
+  if (otlp === null) return { store, close };
+  // Its address is the operator's own: the guard is for those of users.
+  const sender = createSender({ guard: createEgressGuard({ allow: "" }) });
+  const dropped = host.metrics.counter(
+    "unigate_otlp_dropped_total",
+    "spans that the collector did not take, or that came while too many waited",
+  );
+  const spans = createSpanExport({ ...otlp, sender, log: host.log, random: Math.random, onDrop: (count) => dropped.inc(count) });
+  host.metrics.gauge("unigate_otlp_waiting_spans", "spans that wait for the collector", () => spans.waiting());
+  return {
+    store: withSpanExport(store, spans),
+    async close() {
+      await spans.stop();
+      sender.close();
+      await close();
+    },
+  };
+}
+
 /** A database when one is named, else memory: an embedded database would cost more than the requests it tells of. */
-async function openStore(host: Host): Promise<{ store: LogStore; close(): Promise<void> }> {
+async function openStore(host: Host): Promise<OpenedStore> {
   const engine = openDatabase(host.settings, host.log);
   if (engine === null) return { store: createLogStore(), close: async () => {} };
   const store = await openSqlLogStore({

@@ -45,6 +45,7 @@ export async function lookUp(run: Run, rule: CacheRule | null, target: ResolvedT
     deps.log.warn({ traceId: request.trace.traceId, error: String(error) }, "cache is unavailable; counted as a miss");
     return { status: "MISS", hit: null, fillToken: "", maxAge: rule.maxAge };
   } finally {
+    run.hooks.cacheAt = startedAt;
     run.hooks.cacheMs = deps.clock.now() - startedAt;
   }
   if (reply.outcome?.$case === "hit") return { status: "HIT", hit: reply.outcome.value, fillToken: "", maxAge: rule.maxAge };

@@ -486,6 +486,7 @@ export const LoggingDefinition = {
       responseStream: false,
       options: {},
     },
+    /** One record with its bodies and the spans that are made from it. */
     getLog: {
       name: "GetLog",
       requestType: LogRef as typeof LogRef,
