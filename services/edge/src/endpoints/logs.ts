@@ -1,4 +1,5 @@
-import { type Call, GatewayError } from "@unigate/core";
+import type { Failure } from "@unigate/contracts";
+import { type Call, ERRORS, type ErrorCode, GatewayError } from "@unigate/core";
 import type { EdgeDeps } from "../deps.ts";
 import type { Principal } from "../principal.ts";
 import { refuse } from "./ranges.ts";
@@ -28,15 +29,22 @@ export async function queryLogs(deps: EdgeDeps, principal: Principal, query: str
     },
     call,
   );
-  if (reply.failure !== undefined) throw new GatewayError("invalid_request", reply.failure.message, { param: reply.failure.param });
+  if (reply.failure !== undefined) throw refusalOf(reply.failure);
   return reply.json;
 }
 
 /** GET /v1/logs/{id}. */
 export async function getLog(deps: EdgeDeps, principal: Principal, id: string, call: Call): Promise<Buffer> {
   const reply = await deps.logging.getLog({ tenant: visible(principal), id }, call);
-  if (reply.failure !== undefined) throw new GatewayError("not_found", `There is no log "${id.slice(0, 80)}".`);
+  if (reply.failure?.code === "not_found") throw new GatewayError("not_found", `There is no log "${id.slice(0, 80)}".`);
+  if (reply.failure !== undefined) throw refusalOf(reply.failure);
   return reply.json;
+}
+
+/** A failure of logging in its own words: a store that is away is not the caller's fault. */
+function refusalOf({ code, message, param }: Failure): GatewayError {
+  const known = Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : "internal";
+  return new GatewayError(known, message, param === "" ? {} : { param });
 }
 
 /** A workspace key sees its workspace only; an organisation key all of them. */

@@ -31,7 +31,7 @@ export interface SpanExportLimits {
   /** Records and bytes of one request. Defaults 512 and 1 MiB; one record may be larger. */
   readonly batchRecords: number;
   readonly batchBytes: number;
-  /** Longest wait of a record for others to share its request, ms. Default 5,000. */
+  /** Longest wait of a record for others to share its request, ms. Default 1,000. */
   readonly delayMs: number;
   /** First wait after a failure, ms; doubles up to `maxBackoffMs`, the half of it by chance. Defaults 1,000 and 30,000. */
   readonly backoffMs: number;
@@ -47,7 +47,7 @@ const DEFAULTS: SpanExportLimits = {
   queueBytes: 32 * MiB,
   batchRecords: 512,
   batchBytes: MiB,
-  delayMs: 5_000,
+  delayMs: 1_000,
   backoffMs: 1_000,
   maxBackoffMs: 30_000,
   timeoutMs: 10_000,
