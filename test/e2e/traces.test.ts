@@ -94,7 +94,7 @@ describe.each(setups)("traces, %s", (setup) => {
     const spans = await arrived(traceId, 5);
     const [request] = spans.sort(rootFirst);
     const calls = spans.filter((span) => hex(span.parentSpanId) === hex(request?.spanId));
-    expect(calls.map((span) => attributesOf(span)["http.response.status_code"]).sort()).toEqual([200, 429]);
+    expect(new Set(calls.map((span) => attributesOf(span)["http.response.status_code"]))).toEqual(new Set([200, 429]));
     const failed = calls.find((span) => attributesOf(span)["error.type"] !== undefined);
     const tries = spans.filter((span) => hex(span.parentSpanId) === hex(failed?.spanId));
     expect(tries.map((span) => [span.name, attributesOf(span)["error.type"]])).toEqual([
@@ -105,7 +105,8 @@ describe.each(setups)("traces, %s", (setup) => {
     const records = await logsOf(stage.gateway, stage.key, traceId, 2);
     const shown = await Promise.all(records.map(({ id }) => logOf(stage.gateway, stage.key, String(id))));
     const ids = shown.flatMap((record) => (record["spans"] as JsonObject[]).map((span) => span["span_id"]));
-    expect(ids.sort()).toEqual(spans.map(({ spanId }) => hex(spanId)).sort());
+    expect(ids).toHaveLength(5);
+    expect(new Set(ids)).toEqual(new Set(spans.map(({ spanId }) => hex(spanId))));
   });
 
   test("the client's own names of trace and span, with or without a traceparent", async () => {
