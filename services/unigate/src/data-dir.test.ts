@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -50,5 +50,12 @@ describe("the data folder", () => {
     const owner = await ownDataDir(deep);
     await expect(ownDataDir(deep)).rejects.toThrow("is in use");
     await owner.release();
+
+    expect(owner.run.startsWith(deep)).toBe(false);
+    chmodSync(owner.run, 0o777);
+    const again = await ownDataDir(deep);
+    await again.release();
+    expect([again.run, statSync(again.run).mode & 0o777]).toEqual([owner.run, 0o700]);
+    rmSync(owner.run, { recursive: true });
   });
 });

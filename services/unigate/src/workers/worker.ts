@@ -55,10 +55,14 @@ export async function runWorker(settings: Settings, { number, owner }: Assignmen
         stop({ interactive: order.interactive }).catch(giveUp);
         break;
       case "hurry":
-        void starting.then((host) => host.hurry());
+        starting.then((host) => host.hurry(), giveUp);
         break;
       case "snapshot":
-        void own.snapshot().then((metrics) => say({ kind: "snapshot", id: order.id, metrics }));
+        // Without an answer the primary shows what it had before.
+        own.snapshot().then(
+          (metrics) => say({ kind: "snapshot", id: order.id, metrics }),
+          () => {},
+        );
         break;
       default:
         pages.answer(order.id, order.page);
