@@ -7,7 +7,10 @@ import { logsOf } from "./logs.ts";
 import { declaredKey } from "./stage.ts";
 import { freshGet, isAlive, metricOf, sum, useWorkers, workersOf } from "./workers.ts";
 
-describe("a gateway with workers that is killed in part", () => {
+/** A busy machine included: several processes start in each test. */
+const PATIENCE_MS = 180_000;
+
+describe("a gateway with workers that is killed in part", { timeout: PATIENCE_MS }, () => {
   const stage = useWorkers();
   afterEach(stage.stopAll);
 
@@ -57,7 +60,7 @@ describe("a gateway with workers that is killed in part", () => {
     const failed = calls.filter(({ status }) => status !== 200);
     // At most what the dead worker had accepted.
     expect(failed.length).toBeLessThanOrEqual(6);
-    for (const { status } of failed) expect(status).toMatch(/ECONNRESET|UND_ERR_SOCKET/);
+    for (const { status } of failed) expect(status).toMatch(/ECONNRESET|EPIPE/);
     expect(sum(await metricOf(gateway, "unigate_requests_total"))).toBeGreaterThanOrEqual(shown);
     expect(await metricOf(gateway, "unigate_worker_restarts_total")).toEqual({ "": 1 });
 
@@ -78,7 +81,7 @@ describe("a gateway with workers that is killed in part", () => {
     for (const { traceId } of whole) expect((await logsOf(gateway, key, traceId, 1))[0]).toMatchObject({ outcome: "success" });
     for (const { traceId, status } of calls)
       if (status === 200) expect((await logsOf(gateway, key, traceId, 1))[0]).toMatchObject({ outcome: "success", status: 200 });
-  }, 120_000);
+  });
 
   test("all workers at once: they come back on the same port", async () => {
     const { name, key } = declaredKey("again");
@@ -125,5 +128,5 @@ describe("a gateway with workers that is killed in part", () => {
       await stage.stopAll();
       rmSync(folder, { recursive: true, force: true });
     }
-  }, 120_000);
+  });
 });

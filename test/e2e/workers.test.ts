@@ -6,7 +6,7 @@ import { openAi } from "./sdk.ts";
 import { declaredKey } from "./stage.ts";
 import { freshGet, hourWithTime, metricOf, sum, useWorkers, workersOf } from "./workers.ts";
 
-describe("a gateway with workers", () => {
+describe("a gateway with workers", { timeout: 120_000 }, () => {
   const stage = useWorkers();
 
   describe.each([2, 4])("%i of them, without Redis", (count) => {
@@ -23,7 +23,7 @@ describe("a gateway with workers", () => {
       stage.upstream.always(chatReply("ok"));
       const statuses = await Promise.all(Array.from({ length: 400 }, () => stage.chat(gateway, fifty.key)));
       expect(statuses.filter((status) => status === 200)).toHaveLength(50);
-      expect(statuses.filter((status) => status === 429)).toHaveLength(350);
+      expect(new Set(statuses)).toEqual(new Set([200, 429]));
       expect(stage.upstream.requests).toHaveLength(50);
       expect(await stage.chat(gateway, fifty.key)).toBe(429);
 
@@ -93,7 +93,7 @@ describe("a gateway with workers", () => {
     });
   });
 
-  test("a mesh: only its edge has workers", async () => {
+  test("a mesh: only its edge has workers", { timeout: 180_000 }, async () => {
     const { name, key } = declaredKey("meshed");
     const gateway = await stage.start(2, {
       mode: "mesh",
