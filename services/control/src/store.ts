@@ -127,7 +127,7 @@ async function openSavedOf(deps: ControlDeps, hub: WatchHub): Promise<LiveSaved>
   const store = await openSavedStore({ dataDir, database, masterKey: masterKeyMark(sealer, masterKeySource), clock, log });
   // Only a database has other writers.
   const pollMs = database === null ? null : (deps.pollMs ?? POLL_MS);
-  return openSaved({ store, hub, sealer, clock, log, pollMs });
+  return openSaved({ store, hub, sealer, log, pollMs });
 }
 
 const MIN_ADMIN_KEY = 16;

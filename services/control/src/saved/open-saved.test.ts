@@ -71,7 +71,7 @@ describe.skipIf(!postgres.available)("over Postgres", () => {
 
   async function live(engine: SqlEngine): Promise<LiveSaved> {
     const store = await openSavedStore(placeOf(engine));
-    const saved = await openSaved({ store, hub: { publish() {} }, sealer, clock: { now: () => 1 }, log, pollMs: 10 });
+    const saved = await openSaved({ store, hub: { publish() {} }, sealer, log, pollMs: 10 });
     opened.push(saved);
     return saved;
   }

@@ -6,9 +6,6 @@ import { textOfRow } from "./row-json.ts";
 import { idKey, nameKey, slugKey } from "./row-state.ts";
 import type { SavedKind, SavedRow } from "./types.ts";
 
-/** Clocks of two machines may differ by this much, ms. */
-const EXPIRY_TOLERANCE_MS = 5_000;
-
 /** Saved rows as they are asked for: each look-up is one of a map. */
 export interface RowIndex {
   /** Takes a row over, null = it is removed. Gives the row before it. */
@@ -16,10 +13,10 @@ export interface RowIndex {
   get(kind: SavedKind, organisationId: string, idOrSlug: string): SavedRow | undefined;
   /** Oldest first; the same array until one of them changes. */
   list(kind: SavedKind, organisationId: string): readonly SavedRow[];
-  /** What the data plane sees of a row, unless it has expired. */
-  find(ref: Ref, now: number): Item | undefined;
-  /** All of an organisation that the data plane sees, oldest first; the same array until one of them changes or expires. */
-  items(kind: SavedKind, organisationId: string, now: number): readonly Item[];
+  /** What the data plane sees of a row. An expired key is among it: whoever uses it is told that it is that. */
+  find(ref: Ref): Item | undefined;
+  /** All of an organisation that the data plane sees, oldest first; the same array until one of them changes. */
+  items(kind: SavedKind, organisationId: string): readonly Item[];
   size(): number;
 }
 
@@ -34,7 +31,7 @@ interface Group {
   readonly held: Map<string, Held>;
   list: readonly Held[] | null;
   rows: readonly SavedRow[] | null;
-  items: { readonly all: readonly Item[]; readonly until: number } | null;
+  items: readonly Item[] | null;
 }
 
 export function createRowIndex(sealer: Pick<Sealer, "fingerprint">): RowIndex {
@@ -71,8 +68,8 @@ export function createRowIndex(sealer: Pick<Sealer, "fingerprint">): RowIndex {
     return held.item;
   }
 
-  function seen(held: Held | undefined, now: number): Item | undefined {
-    return held === undefined || now > expiryOf(held.row) ? undefined : (itemOf(held) ?? undefined);
+  function seen(held: Held | undefined): Item | undefined {
+    return held === undefined ? undefined : (itemOf(held) ?? undefined);
   }
 
   function holder(kind: string, organisationId: string, idOrSlug: string): Held | undefined {
@@ -82,11 +79,11 @@ export function createRowIndex(sealer: Pick<Sealer, "fingerprint">): RowIndex {
     return found?.row.organisationId === organisationId ? found : undefined;
   }
 
-  function key({ id, keyHash, tenant }: Ref, now: number): Item | undefined {
-    if (keyHash.length > 0) return seen(byHash.get(keyHash.toString("latin1")), now);
+  function key({ id, keyHash, tenant }: Ref): Item | undefined {
+    if (keyHash.length > 0) return seen(byHash.get(keyHash.toString("latin1")));
     const found = byId.get(idKey("api_key", id));
     const organisationId = tenant?.organisationId ?? "";
-    return organisationId === "" || found?.row.organisationId === organisationId ? seen(found, now) : undefined;
+    return organisationId === "" || found?.row.organisationId === organisationId ? seen(found) : undefined;
   }
 
   function listed(group: Group): readonly Held[] {
@@ -108,24 +105,20 @@ export function createRowIndex(sealer: Pick<Sealer, "fingerprint">): RowIndex {
       group.rows ??= listed(group).map(({ row }) => row);
       return group.rows;
     },
-    find(ref, now) {
-      if (ref.kind === "api_key") return key(ref, now);
+    find(ref) {
+      if (ref.kind === "api_key") return key(ref);
       const { organisationId = "", workspaceId = "" } = ref.tenant ?? {};
-      if (ref.kind === "organisation") return seen(byId.get(idKey("organisation", organisationId)), now);
+      if (ref.kind === "organisation") return seen(byId.get(idKey("organisation", organisationId)));
       const found = holder(ref.kind, organisationId, ref.id);
       if (found === undefined) return undefined;
       const wall = ref.kind === "workspace" ? null : found.row.workspaceId;
-      return wall === null || wall === workspaceId ? seen(found, now) : undefined;
+      return wall === null || wall === workspaceId ? seen(found) : undefined;
     },
-    items(kind, organisationId, now) {
+    items(kind, organisationId) {
       const group = groups.get(groupKey(kind, organisationId));
       if (group === undefined) return NONE;
-      if (group.items === null || now > group.items.until) {
-        const alive = listed(group).filter(({ row }) => now <= expiryOf(row));
-        const all = alive.flatMap((held) => itemOf(held) ?? []);
-        group.items = { all, until: Math.min(...alive.map(({ row }) => expiryOf(row))) };
-      }
-      return group.items.all;
+      group.items ??= listed(group).flatMap((held) => itemOf(held) ?? []);
+      return group.items;
     },
     size: () => byId.size,
   };
@@ -154,12 +147,6 @@ function makeItem(row: SavedRow, sealer: Pick<Sealer, "fingerprint">): Item {
     version: sealer.fingerprint(textOfRow(row)),
     keyHash: hash === undefined ? null : Buffer.from(hash, "hex"),
   };
-}
-
-/** Unix ms; for ever = Infinity. */
-function expiryOf({ resource }: SavedRow): number {
-  const expiresAt = resource?.["expires_at"];
-  return typeof expiresAt === "number" ? expiresAt + EXPIRY_TOLERANCE_MS : Number.POSITIVE_INFINITY;
 }
 
 function byAge(left: SavedRow, right: SavedRow): number {

@@ -1,5 +1,5 @@
 import type { Ref } from "@unigate/contracts";
-import { CancelToken, type Clock, sleep } from "@unigate/core";
+import { CancelToken, sleep } from "@unigate/core";
 import type { Logger } from "@unigate/runtime";
 import type { Sealer } from "@unigate/secrets";
 import type { Item } from "../item.ts";
@@ -19,7 +19,6 @@ export interface SavedDeps {
   readonly store: SavedStore;
   readonly hub: Pick<WatchHub, "publish">;
   readonly sealer: Pick<Sealer, "fingerprint">;
-  readonly clock: Clock;
   readonly log: Pick<Logger, "info" | "error">;
   /** How often the store is asked what others changed, ms; null = there are no others. */
   readonly pollMs: number | null;
@@ -38,7 +37,7 @@ export interface LiveSaved extends Saved {
 }
 
 /** Loads all rows of the store and follows its changes. Rejects when they cannot be loaded. */
-export async function openSaved({ store, hub, sealer, clock, log, pollMs }: SavedDeps): Promise<LiveSaved> {
+export async function openSaved({ store, hub, sealer, log, pollMs }: SavedDeps): Promise<LiveSaved> {
   const index = createRowIndex(sealer);
   const loaded = await store.load();
   for (const row of loaded.rows) index.set(row.kind, row.id, row);
@@ -107,8 +106,8 @@ export async function openSaved({ store, hub, sealer, clock, log, pollMs }: Save
   return {
     get: (kind, organisationId, idOrSlug) => index.get(kind, organisationId, idOrSlug),
     list: (kind, organisationId) => index.list(kind, organisationId),
-    find: (ref) => index.find(ref, clock.now()),
-    items: (kind, organisationId) => index.items(kind, organisationId, clock.now()),
+    find: index.find,
+    items: index.items,
     reachable: () => reachable,
     size: () => index.size(),
     versions: (kind, id) => store.versions(kind, id),
