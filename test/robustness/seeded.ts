@@ -57,9 +57,9 @@ export function seededRuns(name: string, options: RunsOptions, run: (seed: numbe
         while (next < first + count) {
           const seed = next++;
           await run(seed).catch((error: unknown) => {
-            failures.push(
-              `UNIGATE_ROBUSTNESS_SEED=${seed} fails: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
-            );
+            const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
+            failures.push(`UNIGATE_ROBUSTNESS_SEED=${seed} fails: ${why}`);
+            process.stdout.write(`${failures.at(-1)}\n`);
           });
         }
       }
