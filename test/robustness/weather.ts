@@ -43,6 +43,7 @@ const LONGEST_MS = 8_000;
 /** Longest until all is as it was, and until all records are there. */
 const RETURN_MS = 30_000;
 const RECORDS_MS = 40_000;
+const ENOUGH = 60;
 const LIMIT = 12;
 
 interface WeatherSuite {
@@ -100,6 +101,7 @@ export function weatherSuite({ mode, engines, away }: WeatherSuite): void {
       await until("all to be as it was", () => isBack(what), RETURN_MS);
       const window: Span = { from, to: Date.now() };
       await pause(AFTER_MS);
+      await until("enough requests", () => load.asked.length > ENOUGH, RETURN_MS);
       const client = await load.stop();
 
       expectAllowed(what, client, window);
@@ -112,7 +114,6 @@ export function weatherSuite({ mode, engines, away }: WeatherSuite): void {
       };
       expectKept({ ...history, log: await readBack(gateway, plain.key, name, history, RECORDS_MS) });
       expect((await send(gateway, "/readyz")).status).toBe(200);
-      expect(client.length, `seed ${seed}`).toBeGreaterThan(40);
     });
 
     const usable = (key: string): Promise<true> => until("a key to be known", async () => (await askOnce(key)).status === 200);
