@@ -1,5 +1,6 @@
 export type { BatchOutcome } from "./append.ts";
 export { consumeLogs, type LogConsumerDeps } from "./consume-logs.ts";
+export { type KeptLogStoreOptions, openKeptLogStore } from "./kept/kept-log-store.ts";
 export type { AddOutcome, LogStore } from "./log-store.ts";
 export { createLogStore, type MemoryLogStore } from "./memory/memory-log-store.ts";
 export { openSqlLogStore } from "./open-sql-log-store.ts";

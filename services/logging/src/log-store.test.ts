@@ -8,6 +8,7 @@ import { requirement } from "@unigate/testkit";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { LogFilter } from "./filter.ts";
+import { openKeptLogStore } from "./kept/kept-log-store.ts";
 import type { LogSelection, LogStore, Position } from "./log-store.ts";
 import { createLogStore } from "./memory/memory-log-store.ts";
 import { openSqlLogStore } from "./open-sql-log-store.ts";
@@ -29,6 +30,26 @@ async function overSql(engine: SqlEngine): Promise<LogStore> {
 
 const kinds: Kind[] = [
   { name: "memory", missing: false, open: async () => ({ store: createLogStore(), close: async () => {} }) },
+  {
+    name: "files",
+    missing: false,
+    async open() {
+      const folder = mkdtempSync(join(tmpdir(), "unigate-logs-"));
+      const store = openKeptLogStore({
+        folder,
+        onTrouble(error) {
+          throw error;
+        },
+      });
+      return {
+        store,
+        async close() {
+          await store.close();
+          rmSync(folder, { recursive: true, force: true });
+        },
+      };
+    },
+  },
   {
     name: "PGlite",
     missing: !pglite.available,

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { systemClock } from "@unigate/core";
 import { createEgressGuard, createSender } from "@unigate/http";
 import {
@@ -7,6 +8,7 @@ import {
   createLogStore,
   createSpanExport,
   type LogStore,
+  openKeptLogStore,
   openSqlLogStore,
   withSpanExport,
 } from "@unigate/logging";
@@ -64,10 +66,16 @@ function exported(host: Host, { store, close }: OpenedStore): OpenedStore {
   };
 }
 
-/** A database when one is named, else memory: an embedded database would cost more than the requests it tells of. */
+/** A database when one is named, else files: an embedded database would cost more than the requests it tells of. */
 async function openStore(host: Host): Promise<OpenedStore> {
   const engine = openDatabase(host.settings, host.log);
-  if (engine === null) return { store: createLogStore(), close: async () => {} };
+  if (engine === null) {
+    const onTrouble = (error: unknown): void => {
+      host.log.warn({ error: String(error) }, "logs cannot be written to the data folder; they are kept in memory only");
+    };
+    const store = openKeptLogStore({ folder: join(host.settings.dataDir, "logs"), onTrouble });
+    return { store, close: store.close };
+  }
   const store = await openSqlLogStore({
     engine,
     clock: systemClock,

@@ -1,0 +1,75 @@
+import { type FileHandle, mkdir, open, readdir, readFile, unlink } from "node:fs/promises";
+import { join } from "node:path";
+
+export interface RecordFileLimits {
+  /** A file is followed by the next one when it is larger, bytes. Default 4 MiB. */
+  readonly fileBytes: number;
+  /** Of more than these the oldest goes. Default 16. */
+  readonly files: number;
+}
+
+export const FILE_LIMITS: RecordFileLimits = { fileBytes: 4 * 1024 * 1024, files: 16 };
+
+/** Lines in numbered files of a folder, the oldest dropped by files. One writer. */
+export interface RecordFiles {
+  /** Every whole line of the files that are there, oldest first. Before the first append. */
+  read(take: (line: Buffer) => void): Promise<void>;
+  /** Handed to the kernel when it resolves: a crash of the process loses nothing of it, one of the machine may. */
+  append(lines: readonly Buffer[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+const NAME = /^(\d{8})\.ndjson$/;
+const NEWLINE = 0x0a;
+const END = Buffer.of(NEWLINE);
+
+/** Makes the folder when it is missing. Rejects with what the file system says. */
+export async function openRecordFiles(folder: string, limits: RecordFileLimits = FILE_LIMITS): Promise<RecordFiles> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const numbers = (await readdir(folder)).flatMap((name) => NAME.exec(name)?.[1] ?? []).map(Number);
+  numbers.sort((one, other) => one - other);
+  let current: { readonly handle: FileHandle; bytes: number } | null = null;
+  const pathOf = (number: number): string => join(folder, `${String(number).padStart(8, "0")}.ndjson`);
+
+  /** Always a new file: what a killed process wrote last may end in the middle of a line. */
+  async function next(): Promise<{ readonly handle: FileHandle; bytes: number }> {
+    await current?.handle.close();
+    current = null;
+    const number = (numbers.at(-1) ?? 0) + 1;
+    current = { handle: await open(pathOf(number), "ax", 0o600), bytes: 0 };
+    numbers.push(number);
+    for (const old of numbers.splice(0, Math.max(0, numbers.length - limits.files))) await unlink(pathOf(old));
+    return current;
+  }
+
+  return {
+    async read(take) {
+      for (const number of numbers) {
+        const bytes = await readFile(pathOf(number));
+        for (let from = 0, to = bytes.indexOf(NEWLINE); to >= 0; from = to + 1, to = bytes.indexOf(NEWLINE, from))
+          take(bytes.subarray(from, to));
+      }
+    },
+    async append(lines) {
+      const bytes = Buffer.concat(lines.flatMap((line) => [withoutNewlines(line), END]));
+      const file = current === null || current.bytes > limits.fileBytes ? await next() : current;
+      const size = file.bytes + bytes.length;
+      // After a failure a line may be half there: the next append begins a new file.
+      file.bytes = Number.POSITIVE_INFINITY;
+      await file.handle.writeFile(bytes);
+      file.bytes = size;
+    },
+    async close() {
+      await current?.handle.close();
+      current = null;
+    },
+  };
+}
+
+/** In JSON a bare newline is white space between words. */
+function withoutNewlines(json: Buffer): Buffer {
+  if (!json.includes(NEWLINE)) return json;
+  const copy = Buffer.from(json);
+  for (let at = copy.indexOf(NEWLINE); at >= 0; at = copy.indexOf(NEWLINE, at)) copy[at] = 0x20;
+  return copy;
+}
