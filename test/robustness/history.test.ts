@@ -32,6 +32,14 @@ describe("a history that keeps what is promised", () => {
     ["one request", { ...one, log: [record("a")] }],
     ["an answer of the cache: no target was tried", { client: [request("a")], upstream: [], log: [record("a", { outcome: "cache_hit" })] }],
     ["a fallback is two records", { client: [request("a")], upstream: twoTargets, log: twoRecords }],
+    [
+      "a second target that was tried and not reached",
+      {
+        client: [request("a", { targets: 2, status: 503 })],
+        upstream: [tried("a")],
+        log: [record("a", { outcome: "failed", status: 500 }), record("a", { attempt: 1, outcome: "failed", status: 503 })],
+      },
+    ],
     ["a stranger leaves none", { client: [request("a", { status: 401, stranger: true })], upstream: [], log: [] }],
     [
       "a client that left",
@@ -94,6 +102,11 @@ describe("a history that breaks it", () => {
     ["two records of one try", ["doubled", "doubled"], { ...one, log: [record("a"), record("a", { id: "again" })] }],
     ["the same record twice", ["doubled", "doubled"], { ...one, log: [record("a"), record("a")] }],
     ["a record and an interrupted one besides", ["doubled", "wrong"], { ...one, log: [record("a"), interrupted("a", 1)] }],
+    [
+      "more records than it has targets",
+      ["doubled"],
+      { client: [request("a", { targets: 2 })], upstream: twoTargets, log: [...twoRecords, record("a", { attempt: 2 })] },
+    ],
     ["the same, young", ["doubled"], { ...one, log: [record("a"), interrupted("a", 1)], killedAt: [1_055] }],
     ["one target was sent it twice", ["doubled"], { ...one, upstream: [tried("a"), tried("a")], log: [record("a")] }],
     ["told as interrupted, though it was answered long before", ["wrong"], { ...one, log: [interrupted("a")], killedAt: [2_000] }],

@@ -10,6 +10,8 @@ export interface ClientSide {
   readonly status: number | null;
   /** It was refused before it became a request of the gateway's: an unknown key. It leaves no record. */
   readonly stranger?: boolean;
+  /** How many targets its config names, default 1: one may be tried that never reaches the upstream. */
+  readonly targets?: number;
   /** Name of the limit that it is under. */
   readonly limit?: string;
   /** The answer says how much of its limit is left: it was counted. */
@@ -111,7 +113,8 @@ function violationsOfRecords({ client, upstream, log, killedAt = [], graceMs = G
     const attempts = own.map(({ attempt }) => attempt);
     if (new Set(attempts).size < own.length) report("doubled", `${trace} has two records of one try: ${described(own)}`);
     const wanted = Math.max(1, new Set(targets).size);
-    if (own.length > wanted) report("doubled", `${trace} tried ${wanted} and has ${own.length} records: ${described(own)}`);
+    if (own.length > Math.max(wanted, request.targets ?? 1))
+      report("doubled", `${trace} tried ${wanted} and has ${own.length} records: ${described(own)}`);
     const kill = killedAt.find((at) => request.startedAt <= at && request.endedAt > at - graceMs);
     // Before this it was admitted; when that is not known, perhaps never. What is too young is on no disk.
     const admittedAt = Math.min(...tried.map(({ at }) => at), request.status === null ? Number.POSITIVE_INFINITY : request.endedAt);

@@ -87,7 +87,14 @@ async function ask({ gateway, upstream, keys }: Load, kind: Kind, trace: string)
   // What may be answered from the cache says nothing of its own, so the upstream cannot tell whose it is.
   const words = kind === "cached" ? { content: `cached ${trace.at(-1)}` } : { content: "hello", name: trace };
   const body = { model: "gpt-test", stream: kind === "stream", messages: [{ role: "user", ...words }] };
-  const common = { trace, kind, startedAt, stranger: kind === "stranger", ...(kind === "limited" ? { limit: LIMIT_NAME } : {}) };
+  const common = {
+    trace,
+    kind,
+    startedAt,
+    stranger: kind === "stranger",
+    targets: kind === "fallback" ? 2 : 1,
+    ...(kind === "limited" ? { limit: LIMIT_NAME } : {}),
+  };
   try {
     const answer = await send(gateway, "/v1/chat/completions", { headers, body });
     const isWhole = answer.status !== 200 || kind !== "stream" || readStream(answer.text).done;
