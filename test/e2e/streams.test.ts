@@ -18,7 +18,7 @@ import { logsOf } from "./logs.ts";
 import { openAi, seenOfStream } from "./sdk.ts";
 import { expectSameInEveryMode, useStage } from "./stage.ts";
 
-const HEARTBEAT_MS = 250;
+const HEARTBEAT_MS = 600;
 const ERROR_EVENT = { error: { message: "the model is on fire", type: "overloaded_error", param: null, code: "fire" } };
 
 describe.each(gatewayModes)("streams, %s", (mode) => {
@@ -38,8 +38,8 @@ describe.each(gatewayModes)("streams, %s", (mode) => {
 
   async function outcomeOf(answer: Answer, count = 1): Promise<Record<string, unknown>> {
     const records = await logsOf(stage.gateway, stage.key, String(answer.headers["x-gateway-trace-id"]), count);
-    const { outcome, status, stream, error } = records.at(-1) ?? {};
-    return { outcome, status, stream, code: (error as { code?: string } | null)?.code ?? null };
+    const { outcome, status, stream, error, option_path: option } = records.at(-1) ?? {};
+    return { outcome, status, stream, option, code: (error as { code?: string } | null)?.code ?? null };
   }
 
   describe("what passes", () => {
@@ -56,7 +56,7 @@ describe.each(gatewayModes)("streams, %s", (mode) => {
       const answer = await ask(here());
       expect(answer.headers["content-type"]).toBe("text/event-stream; charset=utf-8");
       expect(answer.bytes).toEqual(wire);
-      expect(await outcomeOf(answer)).toEqual({ outcome: "success", status: 200, stream: true, code: null });
+      expect(await outcomeOf(answer)).toMatchObject({ outcome: "success", status: 200, stream: true, code: null });
     });
 
     test("however the network cut it, with other line ends and comments between", async () => {
@@ -135,7 +135,7 @@ describe.each(gatewayModes)("streams, %s", (mode) => {
       const answer = await ask(here());
       expect([answer.status, answer.headers["content-type"], answer.headers["retry-after"]]).toEqual([429, "application/json", "7"]);
       expect(answer.error()).toMatchObject({ message: "slow down" });
-      expect(await outcomeOf(answer)).toEqual({ outcome: "failed", status: 429, stream: true, code: "scripted" });
+      expect(await outcomeOf(answer)).toMatchObject({ outcome: "failed", status: 429, stream: true, code: "scripted" });
     });
 
     test.each([
@@ -164,9 +164,8 @@ describe.each(gatewayModes)("streams, %s", (mode) => {
     ])("%s is a reason for fallback", async (_, first) => {
       stage.upstream.script(first, chatStreamReply(["from the second"]));
       const answer = await ask(two({ timeouts: { first_token_ms: 100 } }));
-      expect(answer.headers["x-gateway-last-used-option-index"]).toBe("config.targets[1]");
       expect(readStream(answer.text)).toMatchObject({ content: "from the second", done: true, error: null });
-      expect(await outcomeOf(answer, 2)).toMatchObject({ outcome: "success" });
+      expect(await outcomeOf(answer, 2)).toMatchObject({ outcome: "success", option: "config.targets[1]" });
     });
 
     test("a first token that is late is 408", async () => {

@@ -105,7 +105,7 @@ async function ask({ gateway, upstream, keys }: Load, kind: Kind, trace: string)
   }
 }
 
-/** Redis has 75 ms for an answer, and after failures a rest of about a second: on a busy machine limits pass then. */
+/** After failures Redis is given a rest of about a second; whatever was slow may have met one. */
 export function slowSpans(client: readonly Asked[]): Span[] {
   const slow = client.filter(({ kind, startedAt, endedAt }) => kind === "limited" && endedAt - startedAt >= 75);
   return slow.map(({ startedAt, endedAt }) => ({ from: startedAt, to: endedAt + 1_500 }));

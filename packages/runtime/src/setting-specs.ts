@@ -118,6 +118,12 @@ export const settingSpecs: Readonly<Record<string, SettingSpec>> = {
   UNIGATE_DRAIN_SECONDS: { default: "120", help: "how long running requests may go on after SIGTERM", max: LONGEST_SECONDS },
   UNIGATE_IDENTITY_MAX_STALE: { default: "3600", help: "seconds that known keys work while control is down; 0 = fail at once" },
   UNIGATE_HEARTBEAT_MS: { default: "15000", help: "silence after which a stream gets a comment, ms", min: 10, max: LONGEST_MS },
+  UNIGATE_LIMIT_TIMEOUT_MS: {
+    default: "1500",
+    help: "how long a request waits to be counted by its limits, ms; then on_store_loss says what becomes of it. Longer keeps limits exact on a machine that is too busy",
+    min: 50,
+    max: 60_000,
+  },
   UNIGATE_CORS_ORIGINS: {
     default: null,
     help: "origins allowed to call from a browser, comma-separated",

@@ -31,6 +31,7 @@ test("with nothing set everything has its default", () => {
     drainSeconds: 120,
     identityMaxStaleSeconds: 3_600,
     heartbeatMs: 15_000,
+    limitTimeoutMs: 1_500,
     corsOrigins: [],
     traceSample: 1,
     otlp: null,

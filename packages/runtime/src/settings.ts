@@ -34,6 +34,7 @@ export interface Settings {
   readonly drainSeconds: number;
   readonly identityMaxStaleSeconds: number;
   readonly heartbeatMs: number;
+  readonly limitTimeoutMs: number;
   readonly corsOrigins: readonly string[];
   /** The part of the traces that begin here whose spans are exported, 0 to 1. */
   readonly traceSample: number;
@@ -116,6 +117,7 @@ export function buildSettings(
     drainSeconds: number("UNIGATE_DRAIN_SECONDS"),
     identityMaxStaleSeconds: number("UNIGATE_IDENTITY_MAX_STALE"),
     heartbeatMs: number("UNIGATE_HEARTBEAT_MS"),
+    limitTimeoutMs: number("UNIGATE_LIMIT_TIMEOUT_MS"),
     corsOrigins: list(text("UNIGATE_CORS_ORIGINS") ?? ""),
     traceSample: Number(required("UNIGATE_TRACE_SAMPLE")),
     otlp: readOtlp(text),

@@ -17,11 +17,6 @@ import type { Host, RunningService } from "../module.ts";
 import { startDelivery } from "./log-delivery.ts";
 import { startResolver } from "./resolver.ts";
 
-/**
- * A policy service that is gone is noticed at once; one that stands still delays only the first requests by this. A burst
- * of requests makes it late, and limits that are not counted then would be none.
- */
-const RESERVE_MS = 10_000;
 /** In this process, or in the primary of this worker, it is never lost alone: late it is on a busy machine, and limits hold then too. */
 const RESERVE_NEARBY_MS = 30_000;
 
@@ -59,7 +54,7 @@ export async function startEdgeService(host: Host): Promise<RunningService> {
         maxInflight: settings.maxInflight,
         maxRequestMs: settings.maxRequestSeconds * 1_000,
         heartbeatMs: settings.heartbeatMs,
-        reserveMs: isNearby(settings.addresses["policy"]) ? RESERVE_NEARBY_MS : RESERVE_MS,
+        reserveMs: isNearby(settings.addresses["policy"]) ? RESERVE_NEARBY_MS : settings.limitTimeoutMs,
         traceSample: settings.traceSample,
         corsOrigins: settings.corsOrigins,
       },

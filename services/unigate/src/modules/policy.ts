@@ -6,14 +6,11 @@ import type { Host, RunningService } from "../module.ts";
 import { openServiceRedis } from "./redis.ts";
 import { startResolver } from "./resolver.ts";
 
-/**
- * A request may wait for its count: one that passes uncounted is one too many. A Redis that stands still delays only the
- * first requests by this, for then it is given a rest.
- */
-const COUNT_MS = 3_000;
+/** Redis's share of the time that a request waits to be counted; the rest is the way to policy and back. */
+const REDIS_SHARE = 2 / 3;
 
 export async function startPolicy(host: Host): Promise<RunningService> {
-  const redis = await openServiceRedis(host, "policy", COUNT_MS);
+  const redis = await openServiceRedis(host, "policy", Math.round(host.settings.limitTimeoutMs * REDIS_SHARE));
   const resolver = startResolver(host, host.connect("control", ControlDefinition), "policy");
   const uncounted = host.metrics.counter("unigate_policy_uncounted_total", "requests and targets that passed limits without being counted");
   const implementation = createPolicyService({
