@@ -104,7 +104,7 @@ test("the oldest files go; the newest records stay", async () => {
   expect(kept).toEqual(
     records
       .map(({ head }) => head.id)
-      .reverse()
+      .toReversed()
       .slice(0, kept.length),
   );
 });

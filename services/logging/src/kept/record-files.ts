@@ -8,7 +8,7 @@ export interface RecordFileLimits {
   readonly files: number;
 }
 
-export const FILE_LIMITS: RecordFileLimits = { fileBytes: 4 * 1024 * 1024, files: 16 };
+const FILE_LIMITS: RecordFileLimits = { fileBytes: 4 * 1024 * 1024, files: 16 };
 
 /** Lines in numbered files of a folder, the oldest dropped by files. One writer. */
 export interface RecordFiles {

@@ -5,7 +5,6 @@ import {
   type BatchOutcome,
   consumeLogs,
   createLoggingService,
-  createLogStore,
   createSpanExport,
   type LogStore,
   openKeptLogStore,
