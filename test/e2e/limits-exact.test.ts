@@ -29,7 +29,7 @@ const organisation = `exact-${randomBytes(6).toString("hex")}`;
 const hourly = (name: string) => declaredKey(name, { organisation, rate_limits: [{ type: "requests", unit: "rph", value: LIMIT }] });
 const redis = requirement("redis");
 const stores = [
-  { store: "memory", available: true, env: PATIENT },
+  { store: "memory", available: requirement("long").available, env: PATIENT },
   { store: "Redis", available: redis.available, env: { ...PATIENT, UNIGATE_REDIS_URL: redis.at } },
 ];
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { chatReply, chatStreamReply, until } from "@unigate/testkit";
+import { chatReply, chatStreamReply, requirement, until } from "@unigate/testkit";
 import { afterEach, describe, expect, test } from "vitest";
 import { logsOf } from "./logs.ts";
 import { declaredKey } from "./stage.ts";
@@ -10,7 +10,7 @@ import { freshGet, isAlive, metricOf, sum, useWorkers, workersOf } from "./worke
 /** A busy machine included: several processes start in each test. */
 const PATIENCE_MS = 180_000;
 
-describe("a gateway with workers that is killed in part", { timeout: PATIENCE_MS }, () => {
+describe.skipIf(!requirement("long").available)("a gateway with workers that is killed in part", { timeout: PATIENCE_MS }, () => {
   const stage = useWorkers();
   afterEach(stage.stopAll);
 

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { chatReply, chatStreamReply, type Gateway, until } from "@unigate/testkit";
+import { chatReply, chatStreamReply, type Gateway, requirement, until } from "@unigate/testkit";
 import { afterEach, describe, expect, test } from "vitest";
 import { declaredKey } from "./stage.ts";
 import { freshGet, hourWithTime, isAlive, useWorkers, workersOf } from "./workers.ts";
@@ -12,7 +12,7 @@ import { freshGet, hourWithTime, isAlive, useWorkers, workersOf } from "./worker
 /** A busy machine included: several processes start in each test. */
 const PATIENCE_MS = 180_000;
 
-describe("a gateway with workers", () => {
+describe.skipIf(!requirement("long").available)("a gateway with workers", () => {
   const stage = useWorkers();
 
   describe("that is told to end", { timeout: PATIENCE_MS }, () => {

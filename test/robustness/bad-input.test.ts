@@ -46,7 +46,7 @@ async function metric(gateway: Gateway, name: string): Promise<number> {
   return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1] ?? Number.NaN);
 }
 
-describe("a data folder that is not as it should be", () => {
+describe.skipIf(!requirement("long").available)("a data folder that is not as it should be", () => {
   function folder(): string {
     const path = mkdtempSync(join(tmpdir(), "unigate-bad-"));
     ends.push(() => rmSync(path, { recursive: true, force: true }));

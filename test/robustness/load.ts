@@ -1,6 +1,6 @@
 import { makeGatewayKey } from "@unigate/secrets";
 import { chatReply, chatStreamReply, errorReply, type Gateway, type ReceivedRequest, type Reply, type Upstream } from "@unigate/testkit";
-import { readStream, send, target, withConfig } from "../e2e/http.ts";
+import { type Answer, readStream, send, target, withConfig } from "../e2e/http.ts";
 import type { ClientSide, Span, UpstreamSide } from "./history.ts";
 import { pause } from "./pause.ts";
 import type { Random } from "./seeded.ts";
@@ -103,6 +103,11 @@ async function ask({ gateway, upstream, keys }: Load, kind: Kind, trace: string)
   } catch {
     return { ...common, endedAt: Date.now(), status: null };
   }
+}
+
+/** Passed, and its limits counted it. */
+export function isCounted({ status, headers }: Answer): boolean {
+  return status === 200 && headers["x-ratelimit-limit-requests"] !== undefined;
 }
 
 /** After failures Redis is given a rest of about a second; whatever was slow may have met one. */

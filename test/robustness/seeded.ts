@@ -1,3 +1,4 @@
+import { requirement } from "@unigate/testkit";
 import { describe, test } from "vitest";
 
 /** Numbers that a seed decides. */
@@ -48,7 +49,7 @@ interface RunsOptions {
 export function seededRuns(name: string, options: RunsOptions, run: (seed: number) => Promise<void>): void {
   const count = ONLY === undefined ? Math.ceil(Number(process.env["UNIGATE_ROBUSTNESS_RUNS"] ?? DEFAULT_RUNS) * options.share) : 1;
   const first = ONLY === undefined ? Math.floor(Math.random() * 1_000_000_000) : Number(ONLY);
-  describe("seeded runs", () => {
+  describe.skipIf(!requirement("long").available)("seeded runs", () => {
     test(`${name}, ${count} runs`, { timeout: options.timeoutMs }, async () => {
       process.stdout.write(`${name}: seeds ${first} to ${first + count - 1}\n`);
       const failures: string[] = [];

@@ -145,9 +145,12 @@ async function adopt(dir: string, address: string): Promise<void> {
   const delivery = appendDelivery(channel.port(LoggingDefinition).append);
   const spool = createSpool({ dir, deliver: delivery.deliver, log: QUIET, limits: { rescanMs: 10, backoffMs: 5, maxBackoffMs: 40 } });
   try {
+    // A folder is taken over by moving it, and while it moves a look may find it in neither place.
+    let empty = 0;
     await until("the folder to be taken over and delivered", async () => {
       const others = (await readdir(dir, { recursive: true })).filter((name) => name.endsWith(".segment"));
-      return others.length === 0 && spool.stats().records === 0;
+      empty = others.length === 0 && spool.stats().records === 0 ? empty + 1 : 0;
+      return empty === 3;
     });
   } finally {
     await spool.close();

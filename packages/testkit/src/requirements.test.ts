@@ -13,6 +13,7 @@ test.each([
   ["kafka", { UNIGATE_KAFKA_BROKERS: "127.0.0.1:9092" }, "127.0.0.1:9092"],
   ["postgres", { UNIGATE_DATABASE_URL: "postgres://127.0.0.1/x" }, "postgres://127.0.0.1/x"],
   ["pglite", { UNIGATE_TEST_PGLITE: "1" }, "1"],
+  ["long", { UNIGATE_TEST_LONG: "1" }, "1"],
   ["docker", { DOCKER_HOST: "tcp://127.0.0.1:2375" }, "tcp://127.0.0.1:2375"],
   ["chromium", { UNIGATE_CHROMIUM: process.execPath }, process.execPath],
 ] as const)("%s is found", (name, environment, at) => {

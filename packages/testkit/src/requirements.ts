@@ -12,6 +12,7 @@ export type RequirementName =
   | "kafka"
   | "postgres"
   | "pglite"
+  | "long"
   | "docker"
   | "chromium";
 
@@ -41,6 +42,8 @@ const FINDERS: Readonly<Record<RequirementName, (environment: Environment) => { 
   postgres: (environment) => fromVariable(environment, "UNIGATE_DATABASE_URL"),
   // It is always there, and its suites take minutes: who works on them asks for them, and CI does.
   pglite: (environment) => fromVariable(environment, "UNIGATE_TEST_PGLITE"),
+  // Time: suites that take a minute each.
+  long: (environment) => fromVariable(environment, "UNIGATE_TEST_LONG"),
   docker: (environment) => {
     const host = environment["DOCKER_HOST"];
     if (host !== undefined && host !== "") return { at: host };
