@@ -1,6 +1,7 @@
 // The test command after set-up: lint, types of the tests, dead code, then every suite. Words after `npm test --` go to
 // vitest. The last line is "N passed, N failed", where each check before the suites counts as one test.
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -17,40 +18,44 @@ const CHECKS = [
   ["Dead code: knip", "knip", ["--no-progress"], root],
 ];
 
-function run(program, words, options) {
-  return spawnSync(join(root, "node_modules/.bin", program), words, {
-    encoding: "utf8",
-    maxBuffer: 64 * 1024 * 1024,
-    shell: process.platform === "win32",
-    ...options,
-  });
-}
-
 function secondsSince(started) {
   return `${((performance.now() - started) / 1000).toFixed(1)} s`;
 }
 
-/** Runs one check, a line with its time; its output only when it fails. Says whether it passed. */
+/** Runs one check beside the others; a line with its time, its output only when it fails. Says whether it passed. */
 function check([title, program, words, cwd]) {
   const started = performance.now();
-  process.stdout.write(`${title} ... `);
-  const { status, stdout, stderr, error } = run(program, words, { cwd });
-  process.stdout.write(`${status === 0 ? "ok" : "FAILED"}, ${secondsSince(started)}\n`);
-  if (status !== 0) process.stdout.write(`${stdout ?? ""}${stderr ?? ""}${error === undefined ? "" : `${error.message}\n`}`);
-  return status === 0;
+  return new Promise((resolve) => {
+    let output = "";
+    const child = start(program, words, { cwd, stdio: ["ignore", "pipe", "pipe"] });
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding("utf8").on("data", (text) => {
+        output += text;
+      });
+    const end = (passed, more) => {
+      process.stdout.write(`${title} ... ${passed ? "ok" : "FAILED"}, ${secondsSince(started)}\n`);
+      if (!passed) process.stdout.write(`${output}${more}`);
+      resolve(passed);
+    };
+    child.once("error", (error) => end(false, `${error.message}\n`));
+    child.once("close", (code) => end(code === 0, ""));
+  });
+}
+
+function start(program, words, options) {
+  return spawn(join(root, "node_modules/.bin", program), words, { shell: process.platform === "win32", ...options });
 }
 
 /** Runs every suite, its progress as it comes. A suite that could not be read at all counts as one failed test. */
-function runSuites(words) {
+async function runSuites(words) {
   const started = performance.now();
   const folder = mkdtempSync(join(tmpdir(), "unigate-test-report-"));
   const file = join(folder, "report.json");
   process.stdout.write("Suites: vitest\n");
   try {
-    const { status } = run("vitest", ["run", "--reporter=default", "--reporter=json", `--outputFile.json=${file}`, ...words], {
-      cwd: root,
-      stdio: "inherit",
-    });
+    const reports = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`];
+    const vitest = start("vitest", ["run", ...reports, ...words], { cwd: root, stdio: "inherit" });
+    const [status] = await once(vitest, "close");
     process.stdout.write(`Suites: vitest ... ${status === 0 ? "ok" : "FAILED"}, ${secondsSince(started)}\n`);
     return counts(existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : null, status);
   } finally {
@@ -68,8 +73,9 @@ function counts(report, status) {
 }
 
 const started = performance.now();
-const checks = CHECKS.map(check);
-const suites = runSuites(process.argv.slice(2));
+process.stdout.write(`Checks: ${CHECKS.map(([title]) => title).join(", ")}\n`);
+const checks = await Promise.all(CHECKS.map(check));
+const suites = await runSuites(process.argv.slice(2));
 const passed = suites.passed + checks.filter(Boolean).length;
 const failed = suites.failed + checks.filter((ok) => !ok).length;
 

@@ -1,14 +1,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { chatReply, chatStreamReply, gatewayModes, startGateway, startUpstream, until } from "@unigate/testkit";
+import { chatReply, chatStreamReply, gatewayModes, requirement, startGateway, startUpstream, until } from "@unigate/testkit";
 import { describe, expect, test } from "vitest";
 import { filesBelow } from "./canaries.ts";
 import { chat, openConnection, QUESTION, requestHead, target, withConfig } from "./http.ts";
 import { logsOf } from "./logs.ts";
 import { declaredKey } from "./stage.ts";
 
-describe.each(gatewayModes)("a gateway that is killed, %s", (mode) => {
+describe.skipIf(!requirement("long").available).each(gatewayModes)("a gateway that is killed, %s", (mode) => {
   test("starts again on its folder, and a request that was cut off is in the log as interrupted", async () => {
     const upstream = await startUpstream();
     const folder = mkdtempSync(join(tmpdir(), "unigate-crash-"));

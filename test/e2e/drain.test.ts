@@ -8,6 +8,7 @@ import {
   type Gateway,
   gatewayModes,
   hangReply,
+  requirement,
   sseReply,
   startGateway,
   startUpstream,
@@ -48,7 +49,7 @@ async function startLogging() {
   };
 }
 
-describe.each(gatewayModes)("the end of the gateway, %s", (mode) => {
+describe.skipIf(!requirement("long").available).each(gatewayModes)("the end of the gateway, %s", (mode) => {
   let upstream: Upstream;
   let logging: Awaited<ReturnType<typeof startLogging>>;
   let gateway: Gateway;

@@ -18,7 +18,7 @@ import { logsOf } from "./logs.ts";
 import { openAi, seenOfStream } from "./sdk.ts";
 import { expectSameInEveryMode, useStage } from "./stage.ts";
 
-const HEARTBEAT_MS = 600;
+const HEARTBEAT_MS = 400;
 const ERROR_EVENT = { error: { message: "the model is on fire", type: "overloaded_error", param: null, code: "fire" } };
 
 describe.each(gatewayModes)("streams, %s", (mode) => {

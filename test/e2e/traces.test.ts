@@ -1,6 +1,6 @@
 import { type AnyValue, ExportTraceServiceRequest, type Span, SpanKind } from "@unigate/contracts";
 import { type JsonObject, newSpanId, newTraceId } from "@unigate/core";
-import { chatReply, errorReply, jsonReply, type ReceivedRequest, startUpstream, type Upstream, until } from "@unigate/testkit";
+import { chatReply, errorReply, jsonReply, type ReceivedRequest, requirement, startUpstream, type Upstream, until } from "@unigate/testkit";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { setups } from "./engines.ts";
 import { chat, send, target, withConfig } from "./http.ts";
@@ -12,7 +12,7 @@ const QUESTION = { model: "gpt-4o", messages: [{ role: "user" as const, content:
 /** Spans are gathered for a second, and tried again after some. */
 const PATIENCE_MS = 30_000;
 
-describe.each(setups)("traces, %s", (setup) => {
+describe.skipIf(!requirement("long").available).each(setups)("traces, %s", (setup) => {
   let collector: Upstream;
   /** What the collector took. */
   let taken: ReceivedRequest[] = [];

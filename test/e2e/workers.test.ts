@@ -6,7 +6,7 @@ import { openAi } from "./sdk.ts";
 import { declaredKey } from "./stage.ts";
 import { freshGet, hourWithTime, metricOf, sum, useWorkers, workersOf } from "./workers.ts";
 
-describe("a gateway with workers", { timeout: 120_000 }, () => {
+describe.skipIf(!requirement("long").available)("a gateway with workers", { timeout: 120_000 }, () => {
   const stage = useWorkers();
 
   describe.each([2, 4])("%i of them, without Redis", (count) => {
