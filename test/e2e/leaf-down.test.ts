@@ -1,6 +1,6 @@
 import type { JsonObject } from "@unigate/core";
 import { makeGatewayKey } from "@unigate/secrets";
-import { chatReply, chatStreamReply, type GatewayService, until } from "@unigate/testkit";
+import { chatReply, chatStreamReply, type GatewayService, requirement, until } from "@unigate/testkit";
 import { beforeEach, describe, expect, test } from "vitest";
 import { type Answer, chat, openConnection, QUESTION, readStream, requestHead, send, target, withConfig } from "./http.ts";
 import { logsOf } from "./logs.ts";
@@ -14,7 +14,7 @@ const RETURN_MS = 30_000;
 const DENIED_WORD = "xyzzy";
 
 // What mesh.md section 2 promises for each service that hangs (its process is stopped) or is dead.
-describe("a service of the mesh", () => {
+describe.skipIf(!requirement("long").available)("a service of the mesh", () => {
   const limited = declaredKey("limited", { rate_limits: [{ type: "requests", unit: "rpd", value: 1 }] });
   const known = declaredKey("known");
   const stage = useStage("mesh", {

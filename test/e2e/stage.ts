@@ -67,8 +67,9 @@ export function useStage(setup: Setup, options: StageOptions = {}): Stage {
 
 const remembered = new Map<string, unknown>();
 
-/** Proves that every setup gives the same: the first to come is kept, the next must equal it. */
-export function expectSameInEveryMode(what: string, value: unknown): void {
+/** Proves that every setup gives the same within one file: the first to come is kept, the next must equal it. */
+export function expectSameInEveryMode(name: string, value: unknown): void {
+  const what = `${expect.getState().testPath ?? ""} ${name}`;
   const text: unknown = JSON.parse(JSON.stringify(value));
   if (remembered.has(what)) expect(text).toEqual(remembered.get(what));
   else remembered.set(what, text);
