@@ -7,9 +7,9 @@ import { loadOrMakeMasterKey } from "@unigate/secrets";
 import { egressAllowFor } from "./egress-default.ts";
 import { type ServiceName, type StartFacts, serviceNames } from "./module.ts";
 import { modules } from "./modules.ts";
+import { restartWait } from "./restart-wait.ts";
 
 const START_MS = 60_000;
-const RESTART_MS = { first: 500, most: 10_000 };
 
 /** Eight processes that talk gRPC on loopback. */
 export interface Mesh {
@@ -39,9 +39,8 @@ interface ReadyMessage extends StartFacts {
 }
 
 interface Member {
-  child: ChildProcess;
-  ready: ReadyMessage;
-  restartMs: number;
+  readonly child: ChildProcess;
+  readonly ready: ReadyMessage;
 }
 
 /** Starts every service, what is needed first. Fails, and stops what runs, when one does not come up. */
@@ -51,6 +50,9 @@ export async function launchMesh(options: MeshOptions): Promise<Mesh> {
     settings.masterKey?.reveal() ?? (await loadOrMakeMasterKey(join(resolve(settings.dataDir), "master.key"))).toString("base64");
   const token = settings.meshToken?.reveal() ?? randomBytes(24).toString("base64url");
   const members = new Map<ServiceName, Member>();
+  /** Not ready yet. */
+  const starting = new Set<ChildProcess>();
+  const waits = new Map<ServiceName, number>();
   let stopping = false;
 
   function environmentOf(service: ServiceName): Record<string, string | undefined> {
@@ -71,28 +73,33 @@ export async function launchMesh(options: MeshOptions): Promise<Mesh> {
   }
 
   async function start(service: ServiceName): Promise<void> {
-    const { child, ready } = await startProcess(service, environmentOf(service));
-    const known = members.get(service);
-    members.set(service, { child, ready, restartMs: known?.restartMs ?? RESTART_MS.first });
-    child.once("exit", (code, signal) => onExit(service, code ?? signal));
+    const child = forkService(service, environmentOf(service));
+    const startedAt = performance.now();
+    starting.add(child);
+    const ready = await readyOf(service, child).finally(() => starting.delete(child));
+    members.set(service, { child, ready });
+    child.once("exit", (code, signal) => onEnd(service, code ?? signal, performance.now() - startedAt));
   }
 
-  function onExit(service: ServiceName, how: number | string | null): void {
-    const member = members.get(service);
-    if (stopping || options.restart === false || member === undefined) return;
-    options.onProgress(`${service} ended (${how}); starting it again in ${member.restartMs / 1_000} s`);
+  function onEnd(service: ServiceName, how: number | string | null, livedMs: number): void {
+    if (stopping || options.restart === false) return;
+    const waitMs = restartWait(waits.get(service) ?? 0, livedMs);
+    waits.set(service, waitMs);
+    options.onProgress(`${service} ended (${how}); starting it again in ${waitMs / 1_000} s`);
     setTimeout(() => {
       if (stopping) return;
       start(service).catch((error: unknown) => {
+        if (stopping) return;
         options.onProgress(`${service} did not start again: ${String(error)}`);
-        onExit(service, "failed");
+        onEnd(service, "failed", 0);
       });
-    }, member.restartMs);
-    member.restartMs = Math.min(member.restartMs * 2, RESTART_MS.most);
+    }, waitMs);
   }
 
   async function stop(): Promise<void> {
     stopping = true;
+    // One that serves nothing yet would outlive us.
+    for (const child of starting) child.kill("SIGKILL");
     await endProcess(members.get("edge")?.child);
     await Promise.all([...members].filter(([service]) => service !== "edge").map(([, member]) => endProcess(member.child)));
   }
@@ -129,13 +136,13 @@ function startLevels(): ServiceName[][] {
   return levels;
 }
 
-function startProcess(
-  service: ServiceName,
-  env: Record<string, string | undefined>,
-): Promise<{ child: ChildProcess; ready: ReadyMessage }> {
+function forkService(service: ServiceName, env: Record<string, string | undefined>): ChildProcess {
+  const main = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "./main.ts" : "./main.js", import.meta.url));
+  return fork(main, [`--target=${service}`], { env, stdio: ["ignore", "inherit", "inherit", "ipc"], execArgv: process.execArgv });
+}
+
+function readyOf(service: ServiceName, child: ChildProcess): Promise<ReadyMessage> {
   return new Promise((done, fail) => {
-    const main = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "./main.ts" : "./main.js", import.meta.url));
-    const child = fork(main, [`--target=${service}`], { env, stdio: ["ignore", "inherit", "inherit", "ipc"], execArgv: process.execArgv });
     const timer = setTimeout(() => {
       child.kill("SIGKILL");
       fail(new Error(`${service} did not start within ${START_MS / 1_000} s`));
@@ -143,7 +150,7 @@ function startProcess(
     child.once("message", (message) => {
       clearTimeout(timer);
       child.off("exit", onExit);
-      done({ child, ready: message as ReadyMessage });
+      done(message as ReadyMessage);
     });
     const onExit = (code: number | null): void => {
       clearTimeout(timer);

@@ -1,8 +1,8 @@
 import cluster, { type Worker } from "node:cluster";
 import type { Logger, Metrics, MetricsPage, MetricsSnapshot } from "@unigate/runtime";
+import { restartWait } from "../restart-wait.ts";
 import { assignmentVariables, isMessage, type Order, type Word } from "./messages.ts";
 import { createPending } from "./pending.ts";
-import { restartWait } from "./restart-wait.ts";
 
 const START_MS = 60_000;
 const ALIVE_MS = 1_000;
