@@ -2,6 +2,7 @@ import { buildSettings, FlagError, flagHelp, onStopSignals, readFlags, readProce
 import { makeGatewayKey } from "@unigate/secrets";
 import { banner } from "./banner.ts";
 import { egressAllowFor } from "./egress-default.ts";
+import { endSoon } from "./end-soon.ts";
 import { type RunningHost, startAlone } from "./host.ts";
 import { serviceNames } from "./module.ts";
 import { modules } from "./modules.ts";
@@ -46,7 +47,7 @@ function untilStopped(host: RunningHost): Promise<void> {
     const stop = (interactive: boolean): void => {
       void host.stop({ interactive }).then(() => {
         unlisten();
-        if (process.connected) process.disconnect();
+        endSoon();
         resolve();
       }, fail);
     };
@@ -136,7 +137,7 @@ function fail(error: unknown): void {
       : String(error);
   process.stderr.write(`unigate: ${text}\n`);
   process.exitCode = 1;
-  if (process.connected) process.disconnect();
+  endSoon();
 }
 
 main().catch(fail);

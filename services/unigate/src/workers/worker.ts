@@ -1,5 +1,6 @@
 import cluster from "node:cluster";
 import { createLogger, createMetrics, Health, type MetricsPage, type Settings } from "@unigate/runtime";
+import { endSoon } from "../end-soon.ts";
 import { type RunningHost, type StopOptions, startHost } from "../host.ts";
 import { logNameOf, wholePart } from "../part.ts";
 import { type Assignment, isMessage, type Order, type Word } from "./messages.ts";
@@ -44,7 +45,7 @@ export async function runWorker(settings: Settings, { number, owner }: Assignmen
   );
   const stop = async (options: StopOptions): Promise<void> => {
     await (await starting).stop(options);
-    if (process.connected) process.disconnect();
+    endSoon();
   };
   const obey = (order: Order): void => {
     switch (order.kind) {
