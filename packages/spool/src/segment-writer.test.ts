@@ -11,7 +11,8 @@ import { createOpenRequests } from "./open-requests.ts";
 import { recoverFolder } from "./recover.ts";
 import { createSegmentWriter } from "./segment-writer.ts";
 import { memorySpan } from "./span.ts";
-import { type StartedRequest, startedText } from "./started.ts";
+import { startedRequest } from "./started.fixture.ts";
+import { startedText } from "./started.ts";
 
 let folder = "";
 beforeEach(async () => {
@@ -19,21 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-const REQUEST: StartedRequest = {
-  time: 1,
-  traceId: "",
-  spanId: "",
-  parentSpanId: "",
-  spanName: "",
-  sampled: true,
-  requestId: "",
-  organisationId: "",
-  workspaceId: "",
-  apiKeyId: "",
-  surface: "chat",
-  method: "POST",
-  path: "/",
-};
+const REQUEST = startedRequest();
 
 function record(text: string): PlannedWrite {
   const payload = Buffer.from(text);

@@ -8,7 +8,7 @@ import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { SpoolLimits } from "./limits.ts";
 import { createSpool, type Spool } from "./spool.ts";
-import type { StartedRequest } from "./started.ts";
+import { startedRequest } from "./started.fixture.ts";
 
 let dir = "";
 let spools: Spool[] = [];
@@ -73,24 +73,6 @@ function offerAll(spool: Spool, count: number, from = 0, body = 0): string[] {
   const ids = Array.from({ length: count }, (_, index) => String(from + index));
   for (const id of ids) expect(spool.offer(draft(id, body))).toBe(true);
   return ids;
-}
-
-function request(requestId: string): StartedRequest {
-  return {
-    time: 1,
-    traceId: "",
-    spanId: "",
-    parentSpanId: "",
-    spanName: "",
-    sampled: true,
-    requestId,
-    organisationId: "",
-    workspaceId: "",
-    apiKeyId: "",
-    surface: "chat",
-    method: "POST",
-    path: "/",
-  };
 }
 
 const soon = () => Date.now() + 15_000;
@@ -203,7 +185,7 @@ describe("delivery", () => {
     await spool.close();
     expect(dropped).toBe(0);
     expect(spool.offer(draft("late"))).toBe(false);
-    expect(spool.started(request("late"))).toBe(0);
+    expect(spool.started(startedRequest("late"))).toBe(0);
   });
 
   test("an empty spool leaves nothing behind, closed at once or later", async () => {
@@ -282,7 +264,7 @@ describe("open requests", () => {
   test("the ended leave nothing; the others are recovered as interrupted, even when their segment is long gone", async () => {
     const destination = new Destination();
     const before = start(destination, { segmentBytes: 20_000 });
-    const numbers = ["open", "ended", "recorded", "tried"].map((id) => before.started(request(id)));
+    const numbers = ["open", "ended", "recorded", "tried"].map((id) => before.started(startedRequest(id)));
     const [, ended = 0, recorded = 0, tried = 0] = numbers;
     expect(new Set(numbers).size).toBe(4);
     expect(numbers).not.toContain(0);
@@ -318,7 +300,7 @@ describe("open requests", () => {
 
   test("a request that starts and ends at once costs the disk nothing", async () => {
     const spool = start(new Destination());
-    for (let index = 0; index < 100; index++) spool.ended(spool.started(request(String(index))));
+    for (let index = 0; index < 100; index++) spool.ended(spool.started(startedRequest(String(index))));
     await spool.flush(soon());
     offerAll(spool, 1);
     await spool.flush(soon());
