@@ -1,6 +1,5 @@
 import {
   chatChunk,
-  chatReply,
   chatStreamReply,
   cutReply,
   DONE,
@@ -13,34 +12,14 @@ import {
   usageChunk,
 } from "@unigate/testkit";
 import { describe, expect, test } from "vitest";
-import { type Answer, chat, eventsOf, openConnection, QUESTION, readStream, requestHead, target, withConfig } from "./http.ts";
+import { eventsOf, openConnection, QUESTION, readStream, withConfig } from "./http.ts";
 import { logsOf } from "./logs.ts";
 import { openAi, seenOfStream } from "./sdk.ts";
-import { expectSameInEveryMode, useStage } from "./stage.ts";
-
-const HEARTBEAT_MS = 400;
-const ERROR_EVENT = { error: { message: "the model is on fire", type: "overloaded_error", param: null, code: "fire" } };
+import { expectSameInEveryMode } from "./stage.ts";
+import { ERROR_EVENT, useStreams } from "./streams.ts";
 
 describe.each(gatewayModes)("streams, %s", (mode) => {
-  const stage = useStage(mode, { env: { UNIGATE_HEARTBEAT_MS: String(HEARTBEAT_MS) } });
-
-  function ask(config: object, body: object = {}): Promise<Answer> {
-    return chat(stage.gateway, stage.key, withConfig(config), { stream: true, ...body });
-  }
-  /** A whole request as a client without a library writes it. */
-  function chatHead(question: object): string {
-    const body = JSON.stringify(question);
-    const headers = { "x-gateway-api-key": stage.key, ...withConfig(here()), "content-type": "application/json" };
-    return requestHead("POST /v1/chat/completions", { ...headers, "content-length": String(body.length) }) + body;
-  }
-  const here = (over: object = {}): Record<string, unknown> => target(stage.upstream.origin, over);
-  const two = (over: object = {}): object => ({ strategy: { mode: "fallback" }, targets: [here(over), here()] });
-
-  async function outcomeOf(answer: Answer, count = 1): Promise<Record<string, unknown>> {
-    const records = await logsOf(stage.gateway, stage.key, String(answer.headers["x-gateway-trace-id"]), count);
-    const { outcome, status, stream, error, option_path: option } = records.at(-1) ?? {};
-    return { outcome, status, stream, option, code: (error as { code?: string } | null)?.code ?? null };
-  }
+  const { stage, ask, here, two, outcomeOf, chatHead } = useStreams(mode);
 
   describe("what passes", () => {
     const ODD = [
@@ -154,6 +133,12 @@ describe.each(gatewayModes)("streams, %s", (mode) => {
       expectSameInEveryMode(`before content: ${name}`, answer.json());
     });
 
+    test("an upstream that answers a stream request without one", async () => {
+      stage.upstream.script(reply({ headers: { "content-type": "application/json" }, pieces: [JSON.stringify({ ok: true })] }));
+      const answer = await ask(here());
+      expect(answer.status).toBe(502);
+    });
+
     test.each([
       ["an error event", sseReply([chatChunk({ role: "assistant", content: "" }), ERROR_EVENT])],
       ["a cut connection", sseReply([chatChunk({ role: "assistant", content: "" })], { ending: "cut" })],
@@ -214,57 +199,6 @@ describe.each(gatewayModes)("streams, %s", (mode) => {
       const sdk = openAi(stage.gateway, stage.key, withConfig(here()));
       const stream = await sdk.chat.completions.create({ model: "m", messages: [{ role: "user", content: "x" }], stream: true });
       await expect(seenOfStream(stream)).rejects.toThrow("ended before it was complete");
-    });
-  });
-
-  describe("the heartbeat", () => {
-    test("keeps a silent stream open; the answer follows", async () => {
-      stage.upstream.script(chatStreamReply([3 * HEARTBEAT_MS, "at last"]));
-      const answer = await ask(here());
-      expect(answer.status).toBe(200);
-      expect(answer.text.startsWith(": heartbeat\n\n: heartbeat\n\n")).toBe(true);
-      expect(readStream(answer.text)).toMatchObject({ content: "at last", done: true });
-      expect(Object.keys(answer.headers).filter((name) => name.startsWith("x-gateway-"))).toEqual(["x-gateway-trace-id"]);
-    });
-
-    test("also before the upstream's head, and between its words", async () => {
-      stage.upstream.script({ ...chatStreamReply(["one", 2 * HEARTBEAT_MS, "two"]), before: [2 * HEARTBEAT_MS] });
-      const { text } = await ask(here());
-      expect(text.indexOf(": heartbeat")).toBe(0);
-      expect(text.slice(text.indexOf('"one"'), text.indexOf('"two"'))).toContain(": heartbeat");
-      expect(readStream(text)).toMatchObject({ content: "onetwo", done: true });
-    });
-
-    test("still leaves room for a fallback", async () => {
-      stage.upstream.script({ ...errorReply(500, "late"), before: [2 * HEARTBEAT_MS] }, chatStreamReply(["from the second"]));
-      const { text } = await ask(two());
-      expect(text).toContain(": heartbeat");
-      expect(readStream(text)).toMatchObject({ content: "from the second", done: true });
-    });
-
-    test.each([
-      ["a status", { ...errorReply(429, "late"), before: [2 * HEARTBEAT_MS] }, "scripted"],
-      ["an error event", sseReply([2 * HEARTBEAT_MS, ERROR_EVENT]), "fire"],
-      ["a cut", sseReply([2 * HEARTBEAT_MS], { ending: "cut" }), "upstream_incomplete"],
-    ])("then %s: told in-band, without [DONE]", async (_, script, code) => {
-      stage.upstream.script(script);
-      const answer = await ask(here());
-      expect(answer.status).toBe(200);
-      expect(answer.text).toContain(": heartbeat");
-      expect(readStream(answer.text)).toMatchObject({ done: false, error: { code } });
-      expect(await outcomeOf(answer)).toMatchObject({ outcome: "failed", code });
-    });
-
-    test("is not for answers that are no stream", async () => {
-      stage.upstream.script({ ...chatReply("slow"), before: [2 * HEARTBEAT_MS] });
-      const answer = await chat(stage.gateway, stage.key, withConfig(here()));
-      expect(answer.json()["choices"]).toMatchObject([{ message: { content: "slow" } }]);
-    });
-
-    test("an upstream that answers a stream request without one", async () => {
-      stage.upstream.script(reply({ headers: { "content-type": "application/json" }, pieces: [JSON.stringify({ ok: true })] }));
-      const answer = await ask(here());
-      expect(answer.status).toBe(502);
     });
   });
 
