@@ -53,7 +53,12 @@ async function runSuites(words) {
   const file = join(folder, "report.json");
   process.stdout.write("Suites: vitest\n");
   try {
-    const reports = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`];
+    const reports = [
+      "--reporter=default",
+      "--reporter=json",
+      `--reporter=${join(root, "packages/tooling/second-tries.mjs")}`,
+      `--outputFile.json=${file}`,
+    ];
     const vitest = start("vitest", ["run", ...reports, ...words], { cwd: root, stdio: "inherit" });
     const [status] = await once(vitest, "close");
     process.stdout.write(`Suites: vitest ... ${status === 0 ? "ok" : "FAILED"}, ${secondsSince(started)}\n`);

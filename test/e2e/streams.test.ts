@@ -189,7 +189,7 @@ describe.each(gatewayModes)("streams, %s", (mode) => {
 
     test("because nothing comes any more says so in time", async () => {
       stage.upstream.script(sseReply(begun, { ending: "hang" }));
-      const answer = await ask(here({ timeouts: { idle_ms: 100 } }));
+      const answer = await ask(here({ timeouts: { idle_ms: 700 } }));
       expect(readStream(answer.text)).toMatchObject({ content: "half a", done: false, error: { code: "upstream_idle" } });
       await stage.upstream.closed(0);
     });

@@ -1,5 +1,5 @@
 import { type GatewayMode } from "@unigate/testkit";
-import { type Answer, chat, QUESTION, requestHead, target, withConfig } from "./http.ts";
+import { type Answer, chat, requestHead, target, withConfig } from "./http.ts";
 import { logsOf } from "./logs.ts";
 import { type Stage, useStage } from "./stage.ts";
 
