@@ -21,7 +21,6 @@ export interface RecordFiles {
 
 const NAME = /^(\d{8})\.ndjson$/;
 const NEWLINE = 0x0a;
-const END = Buffer.of(NEWLINE);
 
 /** Makes the folder when it is missing. Rejects with what the file system says. */
 export async function openRecordFiles(folder: string, limits: RecordFileLimits = FILE_LIMITS): Promise<RecordFiles> {
@@ -29,6 +28,7 @@ export async function openRecordFiles(folder: string, limits: RecordFileLimits =
   const numbers = (await readdir(folder)).flatMap((name) => NAME.exec(name)?.[1] ?? []).map(Number);
   numbers.sort((one, other) => one - other);
   let current: { readonly handle: FileHandle; bytes: number } | null = null;
+  const joined = createLineBuffer();
   const pathOf = (number: number): string => join(folder, `${String(number).padStart(8, "0")}.ndjson`);
 
   /** Always a new file: what a killed process wrote last may end in the middle of a line. */
@@ -51,13 +51,13 @@ export async function openRecordFiles(folder: string, limits: RecordFileLimits =
       }
     },
     async append(lines) {
-      const bytes = Buffer.concat(lines.flatMap((line) => [withoutNewlines(line), END]));
       const file = current === null || current.bytes > limits.fileBytes ? await next() : current;
-      const size = file.bytes + bytes.length;
+      const before = file.bytes;
       // After a failure a line may be half there: the next append begins a new file.
       file.bytes = Number.POSITIVE_INFINITY;
+      const bytes = joined(lines);
       await file.handle.writeFile(bytes);
-      file.bytes = size;
+      file.bytes = before + bytes.length;
     },
     async close() {
       await current?.handle.close();
@@ -66,10 +66,26 @@ export async function openRecordFiles(folder: string, limits: RecordFileLimits =
   };
 }
 
-/** In JSON a bare newline is white space between words. */
-function withoutNewlines(json: Buffer): Buffer {
-  if (!json.includes(NEWLINE)) return json;
-  const copy = Buffer.from(json);
-  for (let at = copy.indexOf(NEWLINE); at >= 0; at = copy.indexOf(NEWLINE, at)) copy[at] = 0x20;
-  return copy;
+/** A write of no more than this goes through memory that is used again: new memory for each is work for the collector. */
+const WRITE_BYTES = 256 * 1024;
+
+/** Lines end to end, each with its line end, in one piece of memory that the next call may use again. */
+function createLineBuffer(): (lines: readonly Buffer[]) => Buffer {
+  const kept = Buffer.allocUnsafeSlow(WRITE_BYTES);
+  return (lines) => {
+    const size = lines.reduce((sum, line) => sum + line.length + 1, 0);
+    const bytes = size <= WRITE_BYTES ? kept : Buffer.allocUnsafeSlow(size);
+    let end = 0;
+    for (const line of lines) {
+      const start = end;
+      end += line.copy(bytes, start);
+      // In JSON a bare newline is white space between words.
+      if (line.includes(NEWLINE))
+        bytes.subarray(start, end).forEach((byte, at, copy) => {
+          if (byte === NEWLINE) copy[at] = 0x20;
+        });
+      bytes[end++] = NEWLINE;
+    }
+    return bytes.subarray(0, end);
+  };
 }
