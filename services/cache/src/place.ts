@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 const DIGEST_BYTES = 32;
 const TOKEN_VERSION = 1;
@@ -13,7 +13,7 @@ export interface Place {
 
 /** The place of a request's answer. Keys and workspaces of one organisation share it (behaviour 6). */
 export function placeOf(organisationId: string, partition: string, exactKey: Buffer): Place {
-  const digest = createHash("sha256").update(sha256(partition)).update(exactKey).digest();
+  const digest = hash("sha256", Buffer.concat([digestOf(partition), exactKey]), "buffer");
   return { organisationId, digest };
 }
 
@@ -24,7 +24,7 @@ export function storeKey(place: Place): string {
 
 /** Names a place for `Store`: version, SHA-256 of the organisation, digest. No state is kept for it. */
 export function fillToken(place: Place): string {
-  return Buffer.concat([Buffer.of(TOKEN_VERSION), sha256(place.organisationId), place.digest]).toString("base64url");
+  return Buffer.concat([Buffer.of(TOKEN_VERSION), digestOf(place.organisationId), place.digest]).toString("base64url");
 }
 
 /**
@@ -34,10 +34,21 @@ export function fillToken(place: Place): string {
 export function placeOfToken(organisationId: string, token: string): Place | null {
   const bytes = Buffer.from(token, "base64url");
   if (bytes.length !== TOKEN_BYTES || bytes[0] !== TOKEN_VERSION) return null;
-  if (!bytes.subarray(1, 1 + DIGEST_BYTES).equals(sha256(organisationId))) return null;
+  if (!bytes.subarray(1, 1 + DIGEST_BYTES).equals(digestOf(organisationId))) return null;
   return { organisationId, digest: bytes.subarray(1 + DIGEST_BYTES) };
 }
 
-function sha256(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
+/** Digests of organisations and partitions: few, and each in every request of theirs. */
+const digests = new Map<string, Buffer>();
+const MAX_DIGESTS = 1_000;
+/** A longer name is not worth its place. */
+const MAX_NAME = 200;
+
+function digestOf(name: string): Buffer {
+  const known = digests.get(name);
+  if (known !== undefined) return known;
+  const digest = hash("sha256", name, "buffer");
+  if (digests.size >= MAX_DIGESTS) digests.clear();
+  if (name.length <= MAX_NAME) digests.set(name, digest);
+  return digest;
 }

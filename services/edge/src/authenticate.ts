@@ -31,7 +31,7 @@ export async function authenticate(resolver: Resolver, headers: ClientHeaders, c
     if (text === undefined) continue;
     const value = name === "authorization" ? bearerValue(text) : text;
     if (value === "") continue;
-    if (looksLikeGatewayKey(value) || (await isAdminKey(resolver, value, call))) {
+    if (refs.has(value) || looksLikeGatewayKey(value) || (await isAdminKey(resolver, value, call))) {
       if (own === undefined) key ??= value;
     } else {
       credential ??= new Secret(value);
@@ -50,7 +50,8 @@ function bearerValue(text: string): string {
 }
 
 async function principalOfKey(resolver: Resolver, key: string, call: Call): Promise<Principal> {
-  if (!looksLikeGatewayKey(key) && !(await isAdminKey(resolver, key, call))) throw new GatewayError("invalid_key", malformedHint(key));
+  if (!refs.has(key) && !looksLikeGatewayKey(key) && !(await isAdminKey(resolver, key, call)))
+    throw new GatewayError("invalid_key", malformedHint(key));
   const ref = refOfKey(key);
   const known = resolver.peek<ApiKeyResource>(ref) ?? (await resolver.resolve<ApiKeyResource>(ref, call));
   if (known === null)
@@ -66,7 +67,10 @@ async function principalOfKey(resolver: Resolver, key: string, call: Call): Prom
   return principal;
 }
 
-/** References by key text: hashing one costs more than all the rest of a known key's look-up. */
+/**
+ * References by the text of keys whose form was checked: checking and hashing one costs more than all the rest of a
+ * known key's look-up.
+ */
 const refs = new Map<string, ResourceRef>();
 const MAX_REFS = 10_000;
 

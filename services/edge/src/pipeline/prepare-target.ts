@@ -22,7 +22,7 @@ export interface PreparedTarget {
 /** A prepared target that its limits have been asked about. */
 export interface AdmittedTarget extends PreparedTarget {
   /** The limit that is reached; then only a stored answer may be given. */
-  readonly limited: GatewayError | null;
+  limited: GatewayError | null;
 }
 
 /** The leaf that is tried first. */
@@ -37,10 +37,11 @@ export function firstLeaf(plan: PlanNode): PlanLeaf {
 /** shape-body, resolve-target, reserve. Throws only when a limit refuses the whole request, which the first target asks for. */
 export async function admitTarget(run: Run, planned: PlanLeaf): Promise<AdmittedTarget> {
   const prepared = await prepareTarget(run, planned);
-  return { ...prepared, limited: run.call.cancel.cancelled ? null : await reserve(run, prepared) };
+  if (!run.call.cancel.cancelled) prepared.limited = await reserve(run, prepared);
+  return prepared;
 }
 
-async function prepareTarget(run: Run, planned: PlanLeaf): Promise<PreparedTarget> {
+async function prepareTarget(run: Run, planned: PlanLeaf): Promise<AdmittedTarget> {
   const leaf = run.config.compiled.leaves[planned.index];
   if (leaf === undefined) throw new Error(`the plan names leaf ${planned.index}, which the config does not have`);
   const attempt = run.attempts++;
@@ -54,9 +55,9 @@ async function prepareTarget(run: Run, planned: PlanLeaf): Promise<PreparedTarge
   } catch (error) {
     if (!run.call.cancel.cancelled && !(error instanceof GatewayError)) throw error;
     const failure = run.call.cancel.cancelled ? failedAttempt(cancelError(run.call), true) : failedAttempt(error as GatewayError);
-    return { attempt, leaf, shaped, target, failure, startedAt };
+    return { attempt, leaf, shaped, target, failure, startedAt, limited: null };
   }
-  return { attempt, leaf, shaped, target, failure: null, startedAt };
+  return { attempt, leaf, shaped, target, failure: null, startedAt, limited: null };
 }
 
 /** The model that may name a provider: the body's, else the query's (behaviour 1.1). */

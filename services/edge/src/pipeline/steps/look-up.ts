@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Entry, LookupReply } from "@unigate/contracts";
 import type { CacheRule } from "@unigate/core";
 import type { Run } from "../run-state.ts";
@@ -55,11 +55,9 @@ export async function lookUp(run: Run, rule: CacheRule | null, target: ResolvedT
 /** SHA-256 over surface, target, body without its stream fields, and the metadata unless a namespace replaces it. */
 function exactKey(run: Run, target: ResolvedTarget, shaped: ShapedBody, withMetadata: boolean): Buffer {
   const { stream: _, stream_options: __, ...rest } = shaped.json ?? {};
-  const hash = createHash("sha256");
-  hash.update(`${run.request.surface}\n${target.provider.id}\n${target.slug}\n${target.target.customHost}\n${target.target.strict}\n`);
-  hash.update(JSON.stringify(rest));
-  if (withMetadata) hash.update(`\n${JSON.stringify(run.metadata)}`);
-  return hash.digest();
+  const { provider, slug, target: place } = target;
+  const where = `${run.request.surface}\n${provider.id}\n${slug}\n${place.customHost}\n${place.strict}\n${JSON.stringify(rest)}`;
+  return hash("sha256", withMetadata ? `${where}\n${JSON.stringify(run.metadata)}` : where, "buffer");
 }
 
 /** Stores an answer, off the request's path. Loss is harmless. */
