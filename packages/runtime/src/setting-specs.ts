@@ -55,8 +55,12 @@ export const settingSpecs: Readonly<Record<string, SettingSpec>> = {
   },
   UNIGATE_DATABASE_URL: {
     default: null,
-    help: "PostgreSQL 15 or later that keeps saved things and logs: postgres://user:password@host/database, TLS by ?sslmode=; absent = a journal in the data folder, and logs in memory",
-    form: { pattern: /^postgres(?:ql)?:\/\/\S+$/, expected: "postgres://user:password@host:5432/database" },
+    help: "what keeps saved things and logs: PostgreSQL 15 or later by postgres://user:password@host/database, TLS by ?sslmode=; or, in one process, an embedded one by pglite: (in the data folder), pglite:./folder or pglite:///absolute/folder; absent = a journal and files in the data folder",
+    form: {
+      pattern: /^(?:postgres(?:ql)?:\/\/\S+|pglite:(?:(?:\/\/)?\/[^/?#%][^?#%]*|\.{1,2}\/[^?#%]+)?)$/,
+      expected:
+        "postgres://user:password@host:5432/database, or pglite:, pglite:./folder or pglite:///absolute/folder (without ?, # and %) for an embedded one",
+    },
     secret: true,
   },
   UNIGATE_GRPC_LISTEN: {

@@ -17,7 +17,7 @@ test("with nothing set everything has its default", () => {
     grpcListen: ":50051",
     metricsPort: null,
     meshToken: null,
-    databaseUrl: null,
+    database: null,
     redisUrl: null,
     redisCluster: false,
     kafka: null,
@@ -237,7 +237,35 @@ test.each(Object.entries(settingSpecs))("%s has a help text without a full stop,
   expect(spec.min ?? 0).toBeLessThanOrEqual(spec.max ?? Number.MAX_SAFE_INTEGER);
 });
 
-test.each(["hush", "mysql://u:hush@db/x", "postgres://u:hu sh@db"])("%s is no database URL, and the error does not repeat it", (url) => {
+test.each([
+  ["pglite:", "data"],
+  ["pglite:./my database", "./my database"],
+  ["pglite:../database", "../database"],
+  ["pglite:///var/lib/gateway", "/var/lib/gateway"],
+  ["pglite:/var/lib/gateway", "/var/lib/gateway"],
+])("%s is an embedded database below the folder %s", (url, folder) => {
+  const { database } = buildSettings({ UNIGATE_DATABASE_URL: url, UNIGATE_DATA_DIR: "data" }, undefined);
+  expect(database).toEqual({ kind: "pglite", folder });
+});
+
+test("a database server keeps its URL to itself", () => {
+  const { database } = buildSettings({ UNIGATE_DATABASE_URL: "postgresql://u:hush@db/x" }, undefined);
+  expect(database).toMatchObject({ kind: "postgres" });
+  expect(JSON.stringify(database)).not.toContain("hush");
+});
+
+test.each([
+  "hush",
+  "mysql://u:hush@db/x",
+  "postgres://u:hu sh@db",
+  "pglite",
+  "pglite://hush/x",
+  "pglite:hush",
+  "pglite://",
+  "pglite:///",
+  "pglite:///x?hush=1",
+  "pglite:./hush%20",
+])("%s is no database URL, and the error does not repeat it", (url) => {
   expect(() => buildSettings({ UNIGATE_DATABASE_URL: url }, undefined)).toThrow(
     'UNIGATE_DATABASE_URL is "[secret]"; expected postgres://user:password@host:5432/database',
   );

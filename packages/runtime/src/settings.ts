@@ -15,8 +15,8 @@ export interface Settings {
   readonly grpcListen: string;
   readonly metricsPort: number | null;
   readonly meshToken: Secret | null;
-  /** `UNIGATE_DATABASE_URL`; null = the embedded stores. */
-  readonly databaseUrl: Secret | null;
+  /** `UNIGATE_DATABASE_URL`; null = a journal and files. */
+  readonly database: DatabaseSettings | null;
   /** Redis for policy and cache; null = their own memory. */
   readonly redisUrl: Secret | null;
   readonly redisCluster: boolean;
@@ -44,6 +44,9 @@ export interface Settings {
   /** Credentials of providers by environment variable, for control. */
   readonly environment: Readonly<Record<string, string>>;
 }
+
+/** A PostgreSQL server, or an embedded one below a folder that one process owns. */
+export type DatabaseSettings = { readonly kind: "postgres"; readonly url: Secret } | { readonly kind: "pglite"; readonly folder: string };
 
 /** `UNIGATE_KAFKA_*`. */
 export interface KafkaSettings {
@@ -103,7 +106,7 @@ export function buildSettings(
     grpcListen: required("UNIGATE_GRPC_LISTEN"),
     metricsPort: text("UNIGATE_METRICS_PORT") === null ? null : number("UNIGATE_METRICS_PORT"),
     meshToken: secret("UNIGATE_MESH_TOKEN"),
-    databaseUrl: secret("UNIGATE_DATABASE_URL"),
+    database: readDatabase(text("UNIGATE_DATABASE_URL"), required("UNIGATE_DATA_DIR")),
     redisUrl: secret("UNIGATE_REDIS_URL"),
     redisCluster: required("UNIGATE_REDIS_CLUSTER") === "true",
     kafka: readKafka(text, secret),
@@ -124,6 +127,13 @@ export function buildSettings(
     logLevel: required("UNIGATE_LOG_LEVEL"),
     environment: given,
   };
+}
+
+function readDatabase(url: string | null, dataDir: string): DatabaseSettings | null {
+  if (url === null) return null;
+  const embedded = /^pglite:(?:\/\/(?=\/))?(.*)$/s.exec(url);
+  if (embedded === null) return { kind: "postgres", url: new Secret(url) };
+  return { kind: "pglite", folder: embedded[1] || dataDir };
 }
 
 function readKafka(text: (name: string) => string | null, secret: (name: string) => Secret | null): KafkaSettings | null {

@@ -39,7 +39,11 @@ const FINDERS: Readonly<Record<RequirementName, (environment: Environment) => { 
   },
   "redis-cluster": (environment) => fromVariable(environment, "UNIGATE_REDIS_CLUSTER_URL"),
   kafka: (environment) => fromVariable(environment, "UNIGATE_KAFKA_BROKERS"),
-  postgres: (environment) => fromVariable(environment, "UNIGATE_DATABASE_URL"),
+  // An embedded database may be named there as well.
+  postgres: (environment) =>
+    environment["UNIGATE_DATABASE_URL"]?.startsWith("pglite:") === true
+      ? { missing: "no server in UNIGATE_DATABASE_URL" }
+      : fromVariable(environment, "UNIGATE_DATABASE_URL"),
   // It is always there, and its suites take minutes: who works on them asks for them, and CI does.
   pglite: (environment) => fromVariable(environment, "UNIGATE_TEST_PGLITE"),
   // Time: suites that take a minute each.

@@ -24,11 +24,12 @@ export interface OwnedDataDir {
  * Makes the folder (mode 0700) and owns it until `release`: a second process that wants the same folder is told the
  * pid of the first. The owner is whoever listens on the highest numbered socket, so that a crash leaves no stale lock.
  * A dead socket is never removed and made again, which two starts at once could both do: the next number is taken, by a
- * link to a socket that listens already, and only one of them can make that link.
+ * link to a socket that listens already, and only one of them can make that link. `setting` is the variable that names
+ * the folder, for the words of DataDirError.
  */
-export async function ownDataDir(folder: string): Promise<OwnedDataDir> {
+export async function ownDataDir(folder: string, setting = "UNIGATE_DATA_DIR"): Promise<OwnedDataDir> {
   const absolute = resolve(folder);
-  mkdirSync(absolute, { recursive: true, mode: 0o700 });
+  makeFolder(absolute, setting);
   const run = socketFolder(absolute);
   const draft = join(run, `t${randomBytes(4).toString("hex")}`);
   const server = createServer((socket) => socket.end(String(process.pid)));
@@ -41,9 +42,7 @@ export async function ownDataDir(folder: string): Promise<OwnedDataDir> {
     const owner = highest === 0 ? null : await ownerOf(join(run, socketName(highest)));
     if (owner !== null) {
       await release();
-      throw new DataDirError(
-        `the data folder ${absolute} is in use by process ${owner}; stop it, or set UNIGATE_DATA_DIR to another folder`,
-      );
+      throw new DataDirError(`the data folder ${absolute} is in use by process ${owner}; stop it, or set ${setting} to another folder`);
     }
     const own = highest + 1;
     if (!linked(draft, join(run, socketName(own)))) continue;
@@ -55,6 +54,14 @@ export async function ownDataDir(folder: string): Promise<OwnedDataDir> {
     }
     for (const number of numbers) if (number < own) removeSocket(join(run, socketName(number)));
     return { run, release };
+  }
+}
+
+function makeFolder(folder: string, setting: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    throw new DataDirError(`the data folder ${folder} cannot be made: ${String(cause)}; set ${setting} to another folder`, { cause });
   }
 }
 

@@ -3,6 +3,7 @@ import { createLogger, createMetrics, Health, type Logger, type Metrics, type Se
 import type { Sealer } from "@unigate/secrets";
 import { createConnections } from "./connect.ts";
 import { ownDataDir } from "./data-dir.ts";
+import { openDatabase } from "./database.ts";
 import { openSealer } from "./master-key.ts";
 import type { Host, RunningService, ServiceName, StartFacts } from "./module.ts";
 import { modules, startOrder } from "./modules.ts";
@@ -57,12 +58,17 @@ export async function startHost(settings: Settings, part: Part, signs: Signs): P
   let endWait = (): void => {};
   health.add("process", () => (stopping ? "shutting down" : null));
   let sealer: Promise<Sealer> | null = null;
+  const database = await openDatabase(settings, part.dataDir === null ? null : settings.dataDir, log).catch(async (error: unknown) => {
+    await part.dataDir?.release();
+    throw error;
+  });
   const host: Host = {
     settings,
     version,
     log,
     metrics,
     health,
+    database,
     connect: connections.connect,
     sealer: () => (sealer ??= openSealer(settings, part.isWhole)),
   };
@@ -74,6 +80,7 @@ export async function startHost(settings: Settings, part: Part, signs: Signs): P
     for (const name of names.toReversed()) await running.get(name)?.stop?.();
     connections.close();
     await healthServer?.close();
+    await database?.close();
     await part.dataDir?.release();
   };
 

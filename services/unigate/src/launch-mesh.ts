@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Settings } from "@unigate/runtime";
 import { loadOrMakeMasterKey } from "@unigate/secrets";
+import { refuseEmbedded } from "./database.ts";
 import { egressAllowFor } from "./egress-default.ts";
 import { type ServiceName, type StartFacts, serviceNames } from "./module.ts";
 import { modules } from "./modules.ts";
@@ -46,6 +47,7 @@ interface Member {
 /** Starts every service, what is needed first. Fails, and stops what runs, when one does not come up. */
 export async function launchMesh(options: MeshOptions): Promise<Mesh> {
   const { environment, settings } = options;
+  refuseEmbedded(settings, "a mesh of eight processes");
   const masterKey =
     settings.masterKey?.reveal() ?? (await loadOrMakeMasterKey(join(resolve(settings.dataDir), "master.key"))).toString("base64");
   const token = settings.meshToken?.reveal() ?? randomBytes(24).toString("base64url");

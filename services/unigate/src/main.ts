@@ -1,11 +1,12 @@
 import { buildSettings, FlagError, flagHelp, onStopSignals, readFlags, readProcess, type Settings, settingSpecs } from "@unigate/runtime";
 import { makeGatewayKey } from "@unigate/secrets";
 import { banner } from "./banner.ts";
+import { refuseEmbedded } from "./database.ts";
 import { egressAllowFor } from "./egress-default.ts";
 import { endSoon } from "./end-soon.ts";
 import { type RunningHost, startAlone } from "./host.ts";
 import { serviceNames } from "./module.ts";
-import { modules } from "./modules.ts";
+import { modules, startOrder } from "./modules.ts";
 import { version } from "./version.ts";
 import { readAssignment } from "./workers/messages.ts";
 import { splitServices, workerCount } from "./workers/split.ts";
@@ -21,15 +22,24 @@ async function main(): Promise<void> {
   const forOnePerson = asked.targets.includes("all");
   const settings = forOnePerson ? { ...asked, egressAllow: egressAllowFor(asked.host, asked.egressAllow) } : asked;
   const workers = workerCount(settings);
-  if (flags.checkConfig !== null) return checkConfig(flags.checkConfig === "" ? settings.configFile : flags.checkConfig, settings);
   if (flags.exportTo !== null) return exportSavedThings(flags.exportTo, settings);
   if (flags.importFrom !== null) return importSavedThings(flags.importFrom, settings);
+  refuseSharedDatabase(settings, workers);
+  if (flags.checkConfig !== null) return checkConfig(flags.checkConfig === "" ? settings.configFile : flags.checkConfig, settings);
   const assignment = readAssignment(environment);
   if (assignment !== null) return (await import("./workers/worker.ts")).runWorker(settings, assignment);
   const host = workers === 1 ? await startAlone(settings) : await (await import("./workers/primary.ts")).startPrimary(settings, workers);
   // Since the process started, not since this function.
   announce(host, settings, { tookMs: performance.now(), mode: workers === 1 ? "one process" : `${workers} workers` });
   await untilStopped(host);
+}
+
+/** An embedded database serves one process with all services. */
+function refuseSharedDatabase(settings: Settings, workers: number): void {
+  if (settings.database?.kind !== "pglite") return;
+  const names = startOrder(settings.targets, settings.addresses);
+  if (names.length < serviceNames.length) refuseEmbedded(settings, `a process with ${names.join(", ")} only`);
+  if (workers > 1) refuseEmbedded(settings, `${workers} workers`);
 }
 
 /** To a launching parent as a message, to a person as text. */

@@ -1,6 +1,7 @@
 import type { ServiceDefinition, ServicePort } from "@unigate/rpc";
 import type { Health, Logger, Metrics, Settings } from "@unigate/runtime";
 import type { Sealer } from "@unigate/secrets";
+import type { SqlEngine } from "@unigate/sql";
 
 export const serviceNames = ["control", "logging", "router", "cache", "policy", "guardrail", "connector", "edge"] as const;
 export type ServiceName = (typeof serviceNames)[number];
@@ -12,6 +13,8 @@ export interface Host {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly health: Health;
+  /** The one database of this process, which closes it after its services; null = none is named. */
+  readonly database: SqlEngine | null;
   /** The port of another service, wherever it runs. */
   connect<D extends ServiceDefinition>(name: ServiceName, definition: D): ServicePort<D>;
   /** Seals and opens provider secrets; asked for only by control, connector and guardrail. */

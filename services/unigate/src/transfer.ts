@@ -2,13 +2,18 @@ import { open, readFile } from "node:fs/promises";
 import { exportSaved, importSaved, masterKeyMark } from "@unigate/control";
 import { systemClock } from "@unigate/core";
 import { createLogger, FlagError, type Settings } from "@unigate/runtime";
+import { hasEmbeddedDatabase } from "@unigate/sql";
 import { ownDataDir } from "./data-dir.ts";
 import { openDatabase } from "./database.ts";
 import { masterKeySource, openSealer } from "./master-key.ts";
 
-/** Everything that is saved where the settings say, with sealed secrets: into a new file (mode 0600), or as text when there is no name. */
+/**
+ * Everything that is saved where the settings say, with sealed secrets: into a new file (mode 0600), or as text when
+ * there is no name. An embedded database must not be in use.
+ */
 export async function exportTo(file: string, settings: Settings): Promise<string> {
-  const database = openDatabase(settings, createLogger(settings.logLevel, "unigate"));
+  requireEmbedded(settings);
+  const database = await openDatabase(settings, null, createLogger(settings.logLevel, "unigate"));
   try {
     const text = await exportSaved({ dataDir: settings.dataDir, database });
     if (file === "") return text;
@@ -25,14 +30,14 @@ export async function exportTo(file: string, settings: Settings): Promise<string
   }
 }
 
-/** Takes over an exported file; gives the problems, a line each, and how many things are new. A journal must not be in use. */
+/** Takes over an exported file; gives the problems, a line each, and how many things are new. A journal or an embedded database must not be in use. */
 export async function importFrom(
   file: string,
   settings: Settings,
 ): Promise<{ readonly added: number; readonly problems: readonly string[] }> {
   const bytes = await readFile(file).catch((reason: unknown) => refuseFile("--import", reason));
   const log = createLogger(settings.logLevel, "unigate");
-  const database = openDatabase(settings, log);
+  const database = await openDatabase(settings, null, log);
   const lock = database === null ? await ownDataDir(settings.dataDir) : null;
   try {
     const masterKey = masterKeyMark(await openSealer(settings, true), masterKeySource(settings));
@@ -43,6 +48,12 @@ export async function importFrom(
     await lock?.release();
     await database?.close();
   }
+}
+
+/** What only reads makes no database. */
+function requireEmbedded({ database }: Settings): void {
+  if (database?.kind !== "pglite" || hasEmbeddedDatabase(database.folder)) return;
+  throw new FlagError(`--export: there is no embedded database in ${database.folder}, which UNIGATE_DATABASE_URL names`);
 }
 
 function refuseFile(flag: string, reason: unknown): never {

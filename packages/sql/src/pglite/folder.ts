@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, readdirSync, readFileSync } from "no
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { SqlUnavailable } from "../fault.ts";
+import { SchemaError } from "../migrate.ts";
 
 /** Major version of the PostgreSQL in this PGlite. A folder of another one is not damaged, it is another format. */
 const MAJOR = "17";
@@ -29,6 +30,11 @@ export function databaseFolder(dataDir: string): DatabaseFolder {
   };
 }
 
+/** Whether there is an embedded database in a folder, sound or not. */
+export function hasEmbeddedDatabase(dataDir: string): boolean {
+  return existsSync(databaseFolder(dataDir).data);
+}
+
 /** The image of an empty database. The first time in an installation it is made, 6 s. */
 export async function emptyImage(folder: DatabaseFolder): Promise<string> {
   if (existsSync(BUILT_IMAGE)) return BUILT_IMAGE;
@@ -37,12 +43,12 @@ export async function emptyImage(folder: DatabaseFolder): Promise<string> {
   return file;
 }
 
-/** Throws when the folder is of another PostgreSQL: it must be read with the program that wrote it. */
+/** Throws SchemaError when the folder is of another PostgreSQL: it must be read with the program that wrote it. */
 export function checkVersion(folder: string): void {
   const file = join(folder, "PG_VERSION");
   const found = existsSync(file) ? readFileSync(file, "utf8").trim() : "";
   if (found === MAJOR || !/^\d{1,3}$/.test(found)) return;
-  throw new Error(
+  throw new SchemaError(
     `the embedded database in ${folder} was written by PostgreSQL ${found}, and this program has PostgreSQL ${MAJOR}: start the version that wrote it, or move the folder away`,
   );
 }

@@ -7,6 +7,7 @@ import { requirement } from "@unigate/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openSql, type SqlEngine, type SqlEvent } from "../engine.ts";
 import { SqlUnavailable } from "../fault.ts";
+import { SchemaError } from "../migrate.ts";
 import { runSql } from "../raw.ts";
 import { databaseFolder, emptyImage } from "./folder.ts";
 import { openFolder } from "./open-folder.ts";
@@ -91,7 +92,9 @@ describe.skipIf(!embedded.available)("the embedded database's folder", () => {
   test("of another PostgreSQL is refused and left alone", async () => {
     await filled();
     writeFileSync(pglite("PG_VERSION"), "18\n");
-    await expect(count(open())).rejects.toThrow("was written by PostgreSQL 18, and this program has PostgreSQL 17");
+    const opening = count(open());
+    await expect(opening).rejects.toThrow("was written by PostgreSQL 18, and this program has PostgreSQL 17");
+    await expect(opening).rejects.toBeInstanceOf(SchemaError);
     expect([asides(), events]).toEqual([[], []]);
   });
 

@@ -37,7 +37,7 @@ export async function openSavedStore({ dataDir, database, patience, ...deps }: S
       if (sqlState(error) !== null) throw new SavedStoreError(`the database (UNIGATE_DATABASE_URL) refuses: ${why}`, { cause: error });
       if (!(error instanceof SavedUnavailable)) throw error;
       if (performance.now() + everyMs > giveUpAt) {
-        const text = `the database (UNIGATE_DATABASE_URL) was waited for ${mostMs / 1_000} s: ${why}; expected a PostgreSQL server that answers there`;
+        const text = `the database (UNIGATE_DATABASE_URL) was waited for ${mostMs / 1_000} s: ${why}; expected ${EXPECTED[database.kind]}`;
         throw new SavedStoreError(text, { cause: error });
       }
       deps.log.warn({ error: why }, "the database of saved things does not answer yet; it is tried again");
@@ -45,6 +45,11 @@ export async function openSavedStore({ dataDir, database, patience, ...deps }: S
     await sleep(everyMs, new CancelToken());
   }
 }
+
+const EXPECTED: Readonly<Record<SqlEngine["kind"], string>> = {
+  postgres: "a PostgreSQL server that answers there",
+  pglite: "an embedded database that can be opened, with room on the disk and in memory",
+};
 
 /** What the store remembers of a process's master key. `source` is where that key was read from. */
 export function masterKeyMark(sealer: Pick<Sealer, "fingerprint">, source: string): MasterKeyMark {

@@ -6,11 +6,12 @@ import { requirement } from "@unigate/testkit";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { masterKeyMark, openSavedStore, type SavedPlace } from "./open-saved.ts";
 import { nextOf, savedRow } from "./saved.fixture.ts";
-import { makeOnServer, type TestDatabase } from "./sql/sql-database.fixture.ts";
+import { makeEmbedded, makeOnServer, type TestDatabase } from "./sql/sql-database.fixture.ts";
 import { exportSaved, importSaved } from "./transfer.ts";
 import type { SavedChange } from "./types.ts";
 
 const postgres = requirement("postgres");
+const pglite = requirement("pglite");
 const silent = { info() {}, warn() {}, error() {} };
 const sealer = createSealer(Buffer.alloc(32, 5));
 let root: string;
@@ -126,5 +127,27 @@ describe.skipIf(!postgres.available)("with Postgres", () => {
     expect(await load(text, there)).toEqual({ added: 0, problems: [] });
     await write(there, { put: savedRow({ id: "more" }) });
     expect((await load(text.replace(/^.*\n/, ""), there)).problems).toHaveLength(1);
+  });
+});
+
+describe.skipIf(!postgres.available || !pglite.available)("out of the embedded database", () => {
+  const databases: TestDatabase[] = [];
+  afterAll(async () => {
+    for (const database of databases) await database.drop();
+  });
+
+  test("to Postgres, and back into another embedded one: rows are the same, byte by byte", async () => {
+    const place = (database: TestDatabase): SavedPlace => {
+      databases.push(database);
+      return placeOf("", { database: database.engine() });
+    };
+    const [from, there, back] = [place(await makeEmbedded()), place(await makeOnServer(postgres.at)), place(await makeEmbedded())];
+    await fill(from);
+    const text = await exportSaved(from);
+    expect(await load(text, there)).toEqual({ added: 3, problems: [] });
+    expect(await exportSaved(there)).toBe(text);
+    expect(await load(await exportSaved(there), back)).toEqual({ added: 3, problems: [] });
+    expect(await exportSaved(back)).toBe(text);
+    expect(await load(text, from)).toEqual({ added: 0, problems: [] });
   });
 });

@@ -3,13 +3,11 @@ import { systemClock } from "@unigate/core";
 import { providers } from "@unigate/providers";
 import { checkCatalogue } from "../check-catalogue.ts";
 import { checkSavedConfig } from "../check-saved-config.ts";
-import { openDatabase } from "../database.ts";
 import { masterKeySource } from "../master-key.ts";
 import type { Host, RunningService } from "../module.ts";
 
 export async function startControl(host: Host): Promise<RunningService> {
-  const { settings } = host;
-  const database = openDatabase(settings, host.log);
+  const { settings, database } = host;
   const deps = {
     catalogue: providers,
     checkConfig: checkSavedConfig,
@@ -25,9 +23,6 @@ export async function startControl(host: Host): Promise<RunningService> {
     database,
     masterKeySource: masterKeySource(settings),
     environment: settings.environment,
-  }).catch(async (error: unknown) => {
-    await database?.close();
-    throw error;
   });
   host.metrics.gauge("unigate_control_saved_things", "saved things in memory", () => store.saved.size());
   host.metrics.gauge("unigate_control_store_reachable", "1 while the store of saved things answers", () => Number(store.saved.reachable()));
@@ -35,9 +30,6 @@ export async function startControl(host: Host): Promise<RunningService> {
   return {
     implementation: createControlService(store, deps),
     facts: { ...(admin === undefined ? {} : { adminKey: admin }), ...(workspace === undefined ? {} : { workspaceKey: workspace }) },
-    async stop() {
-      await store.close();
-      await database?.close();
-    },
+    stop: () => store.close(),
   };
 }

@@ -12,7 +12,6 @@ import {
   withSpanExport,
 } from "@unigate/logging";
 import { SchemaError } from "@unigate/sql";
-import { openDatabase } from "../database.ts";
 import type { Host, RunningService } from "../module.ts";
 
 export async function startLogging(host: Host): Promise<RunningService> {
@@ -65,9 +64,9 @@ function exported(host: Host, { store, close }: OpenedStore): OpenedStore {
   };
 }
 
-/** A database when one is named, else files: an embedded database would cost more than the requests it tells of. */
+/** The database when one is named, else files: an embedded one costs more than the requests it tells of. */
 async function openStore(host: Host): Promise<OpenedStore> {
-  const engine = openDatabase(host.settings, host.log);
+  const engine = host.database;
   if (engine === null) {
     const onTrouble = (error: unknown): void => {
       host.log.warn({ error: String(error) }, "logs cannot be written to the data folder; they are kept in memory only");
@@ -85,11 +84,5 @@ async function openStore(host: Host): Promise<OpenedStore> {
     // Records wait at the edge; each batch tries again.
     host.log.warn({ error: String(error) }, "the database cannot be used yet; requests go on without it");
   });
-  return {
-    store,
-    async close() {
-      await store.close();
-      await engine.close();
-    },
-  };
+  return { store, close: () => store.close() };
 }
