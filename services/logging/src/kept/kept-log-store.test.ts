@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newUuid } from "@unigate/core";
@@ -92,6 +92,43 @@ test("a torn or damaged line loses itself alone", async () => {
   // What comes next does not continue the torn line.
   await again.add([second]);
   expect(await idsIn(await reopen())).toEqual([second.head.id, first.head.id]);
+});
+
+test("records and bodies that come again are not written again", async () => {
+  const [one, other] = [record(1_000), record(2_000)];
+  const bodies = { id: other.head.id, time: 2_000, organisationId: "org", tail: ',"request":{"body":"late"},"response":null}' };
+  const lines = (): number =>
+    files()
+      .map((name) => readFileSync(join(folder, "logs", name), "utf8").split("\n").length - 1)
+      .reduce((sum, count) => sum + count, 0);
+  let store = open();
+  const apart = { ...other, bodiesApart: true };
+  expect(await store.add([one, one, apart])).toMatchObject({ stored: 2, duplicates: 1 });
+  await store.addBodies([bodies]);
+  expect(lines()).toBe(3);
+  for (const again of [store, null]) {
+    // Also of what the start before wrote.
+    store = again ?? (await reopen());
+    expect(await store.add([apart, one])).toMatchObject({ stored: 0, duplicates: 2 });
+    expect(await store.addBodies([bodies, bodies])).toMatchObject({ stored: 0, duplicates: 2 });
+    expect(lines()).toBe(3);
+  }
+});
+
+test("what could not be written is written when it comes again", async () => {
+  const [one, other] = [record(1_000), record(2_000)];
+  const store = open();
+  await store.add([record(500)]);
+  // The folder is away for the next file: a name that is taken stands for any refusal of the file system.
+  const blocked = join(folder, "logs", "00000002.ndjson");
+  mkdirSync(blocked);
+  await store.add([record(600, `"${"x".repeat(5_000)}"`)]);
+  await store.add([one, other]);
+  expect(troubles).toHaveLength(1);
+  rmSync(blocked, { recursive: true });
+  expect(await store.add([one])).toMatchObject({ stored: 0, duplicates: 1 });
+  const kept = await idsIn(await reopen());
+  expect([kept.includes(one.head.id), kept.includes(other.head.id)]).toEqual([true, false]);
 });
 
 test("the oldest files go; the newest records stay", async () => {

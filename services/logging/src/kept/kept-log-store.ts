@@ -7,12 +7,23 @@ import { openRecordFiles, type RecordFileLimits, type RecordFiles } from "./reco
 /** Bodies of a record without them may come yet. */
 const NO_BODIES = Buffer.from(',"request":null,"response":null}');
 const BODIES = '{"bodies":';
+/** Most lines that are known to be missing in the files. */
+const MOST_UNWRITTEN = 10_000;
 
 export interface KeptLogStoreOptions {
   readonly folder: string;
   /** Told once when records can no longer be written; they stay in memory. Must not throw. */
   readonly onTrouble: (error: unknown) => void;
   readonly limits?: RecordFileLimits;
+}
+
+/** A line for the files. */
+interface Line {
+  /** Of what it holds. */
+  readonly key: string;
+  /** Memory had nothing of this key before. */
+  readonly isNew: boolean;
+  bytes(): Buffer;
 }
 
 /**
@@ -27,6 +38,8 @@ export function openKeptLogStore({ folder, onTrouble, limits }: KeptLogStoreOpti
   });
   let lost = false;
   let writing: Promise<void> = Promise.resolve();
+  /** Lines that memory has and the files do not, the oldest first: when one comes again it is written. */
+  const unwritten = new Set<string>();
 
   async function open(): Promise<RecordFiles> {
     const files = await openRecordFiles(folder, limits);
@@ -42,15 +55,22 @@ export function openKeptLogStore({ folder, onTrouble, limits }: KeptLogStoreOpti
     return files;
   }
 
-  /** One after the other, so that files hold records in the order of their coming. */
-  function keep(lines: readonly Buffer[]): Promise<void> {
+  /**
+   * One after the other, so that files hold records in the order of their coming. What came again waits for what came
+   * first, and is written only when that could not be.
+   */
+  function keep(lines: readonly Line[]): Promise<void> {
     writing = writing.then(async () => {
       const files = await opening;
-      if (files === null || lines.length === 0) return;
+      const missing = lines.filter(({ key, isNew }) => isNew || unwritten.has(key));
+      if (files === null || missing.length === 0) return;
       try {
-        await files.append(lines);
+        await files.append(missing.map(({ bytes }) => bytes()));
+        for (const { key } of missing) unwritten.delete(key);
         lost = false;
       } catch (error) {
+        for (const { key } of missing) unwritten.add(key);
+        for (const key of unwritten) if (unwritten.size > MOST_UNWRITTEN) unwritten.delete(key);
         if (!lost) onTrouble(error);
         lost = true;
       }
@@ -58,18 +78,20 @@ export function openKeptLogStore({ folder, onTrouble, limits }: KeptLogStoreOpti
     return writing;
   }
 
+  async function keepAll(lines: readonly Line[]): Promise<AddOutcome> {
+    await keep(lines);
+    const stored = lines.filter(({ isNew }) => isNew).length;
+    return { stored, duplicates: lines.length - stored, expired: 0, refused: 0, detail: "" };
+  }
+
   return {
     async add(records): Promise<AddOutcome> {
       await opening;
-      const outcome = await memory.add(records);
-      await keep(records.map(({ bytes }) => bytes));
-      return outcome;
+      return keepAll(records.map((record) => ({ key: record.head.id, isNew: memory.take(record), bytes: () => record.bytes })));
     },
     async addBodies(bodies): Promise<AddOutcome> {
       await opening;
-      const outcome = await memory.addBodies(bodies);
-      await keep(bodies.map(lineOfBodies));
-      return outcome;
+      return keepAll(bodies.map((one) => ({ key: `${BODIES}${one.id}`, isNew: memory.takeBodies(one), bytes: () => lineOfBodies(one) })));
     },
     async list(selection) {
       await opening;

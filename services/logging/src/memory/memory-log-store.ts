@@ -1,10 +1,16 @@
-import type { AddOutcome, LogSelection, LogStore, LogTenant } from "../log-store.ts";
+import type { RecordBodies } from "@unigate/kafka";
+import type { AddOutcome, LogSelection, LogStore, LogTenant, NewRecord } from "../log-store.ts";
 import { matches } from "./matches.ts";
 import { createRecordList, type RecordList, type RecordListLimits } from "./record-list.ts";
 import type { StoredRecord } from "./stored-record.ts";
 
 /** The store in memory: the last records, gone with the process. */
-export interface MemoryLogStore extends LogStore, Pick<RecordList, "newest" | "stats"> {}
+export interface MemoryLogStore extends LogStore, Pick<RecordList, "newest" | "stats"> {
+  /** One record at once; false when it came again. */
+  take(record: NewRecord): boolean;
+  /** Bodies that came apart, at once; false when they came again. */
+  takeBodies(bodies: RecordBodies): boolean;
+}
 
 /** When it is full the bodies of the oldest records go first, then the oldest records. */
 export function createLogStore(limits: Partial<RecordListLimits> = {}): MemoryLogStore {
@@ -29,6 +35,8 @@ export function createLogStore(limits: Partial<RecordListLimits> = {}): MemoryLo
       return record === undefined || !sees(tenant, record) ? null : { head: headOf(record), bytes: record.bytes };
     },
     async close() {},
+    take: list.add,
+    takeBodies: list.addBodies,
     newest: list.newest,
     stats: list.stats,
   };
