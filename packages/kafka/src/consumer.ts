@@ -3,8 +3,9 @@ import type { Consumer } from "kafkajs";
 import { type KafkaConnection, openKafka } from "./connection.ts";
 import { type KafkaLog, reasonOf } from "./log.ts";
 import { createProducer } from "./producer.ts";
+import { TopicError } from "./refusals.ts";
 import { createBatchStore, type StoreValues } from "./store-batches.ts";
-import { ensureTopics, TopicError, topicsOf } from "./topics.ts";
+import { ensureTopics, topicsOf } from "./topics.ts";
 
 export interface ConsumerDeps {
   readonly connection: KafkaConnection;

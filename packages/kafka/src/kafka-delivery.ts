@@ -12,6 +12,8 @@ import { topicsOf } from "./topics.ts";
 export interface KafkaDelivery {
   /** True once all of them are acknowledged; false when Kafka does not take them in the call's time: the spool keeps them. */
   deliver(batch: AppendBatch, call: Call): Promise<boolean>;
+  /** True while Kafka does not take what is sent, for whatever reason; it was told. */
+  failing(): boolean;
   close(): Promise<void>;
 }
 
@@ -35,7 +37,7 @@ export function kafkaDelivery({ connection, log, onRefused }: KafkaDeliveryDeps)
     connection,
     log,
     onRefused({ topic, value }, code) {
-      log.error({ topic, bytes: value.length, code }, "Kafka refuses a message for ever; it is dropped");
+      log.error({ topic, bytes: value.length, code }, "a message is too large for its topic and for the dead topic; it is dropped");
       onRefused?.(1);
     },
   });
@@ -62,6 +64,7 @@ export function kafkaDelivery({ connection, log, onRefused }: KafkaDeliveryDeps)
 
   return {
     deliver: async (batch, call) => producer.send(await messagesIn(batch), call),
+    failing: producer.failing,
     close: producer.close,
   };
 }

@@ -163,23 +163,43 @@ describe.skipIf(!kafka.available)("over Kafka", () => {
     expect(await deliver([record()])).toBe(false);
     expect(await deliver([record()])).toBe(false);
     expect(lines).toEqual([
-      expect.stringMatching(/^error messages cannot be sent to Kafka .*is not there and Kafka refuses to make it.*6 partitions/),
+      expect.stringMatching(
+        /^error messages cannot be sent to Kafka .*refuses to make topics that are not there.*logs\.v1 \(partitions: 6\), .*dead\.v1 \(partitions: 1\)/,
+      ),
     ]);
   });
 
-  test("a message that the broker will never take is dropped alone and told", async () => {
+  test("a message too large for its topic goes to the dead topic, alone; one too large for that as well is dropped", async () => {
     const connection = fresh();
     const topics = topicsOf(connection.topicPrefix);
     const configEntries = [{ name: "max.message.bytes", value: "20000" }];
-    await admin.createTopics({ waitForLeaders: false, topics: [{ topic: topics.bodies, numPartitions: 1, configEntries }] });
+    const ofDead = [{ name: "max.message.bytes", value: "100000" }];
+    await admin.createTopics({
+      waitForLeaders: false,
+      topics: [
+        { topic: topics.bodies, numPartitions: 1, configEntries },
+        { topic: topics.dead, numPartitions: 1, configEntries: ofDead },
+      ],
+    });
     let refused = 0;
     const deliver = open(connection, (messages) => (refused += messages));
+    const largest = record(newUuid(), "x".repeat(200_000));
     const large = record(newUuid(), "x".repeat(50_000));
     const small = Array.from({ length: 40 }, () => record(newUuid(), "y".repeat(1_000)));
-    expect(await deliver([...small.slice(0, 20), large, ...small.slice(20)]), lines.join("\n")).toBe(true);
+    expect(await deliver([...small.slice(0, 20), large, largest, ...small.slice(20)]), lines.join("\n")).toBe(true);
     expect(refused).toBe(1);
-    const [logs, bodies] = [await read(topics.logs), await read(topics.bodies)];
-    await until("all others", () => logs.length >= 41 && bodies.length >= 40);
+    const [logs, bodies, buried] = [await read(topics.logs), await read(topics.bodies), await read(topics.dead)];
+    await until("all others", () => logs.length >= 42 && bodies.length >= 40 && buried.length >= 1);
+    const headers = buried.map((one) => Object.fromEntries(Object.entries(one.headers ?? {}).map(([k, v]) => [k, String(v)])));
+    expect(headers).toEqual([
+      expect.objectContaining({
+        ce_type: "unigate.bodies.v1",
+        unigate_reason: "too_large",
+        unigate_topic: topics.bodies,
+        unigate_partition: "-1",
+        unigate_detail: expect.stringMatching(/^MESSAGE_TOO_LARGE: 5\d{4} bytes, more than max\.message\.bytes of the topic$/),
+      }),
+    ]);
     expect(new Set(bodies.map(({ headers }) => String(headers?.["ce_id"]))).size).toBe(40);
   });
 

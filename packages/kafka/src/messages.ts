@@ -72,12 +72,13 @@ function eventHeaders(id: string, type: string, time: number, contentType = "app
   };
 }
 
-/** What a reader could not use, and where it came from. */
+/** What a reader could not use, or its topic not take, and where it came from. */
 export interface DeadMessage {
   readonly topic: string;
+  /** -1, and so the offset, when its topic did not take it. */
   readonly partition: number;
   readonly offset: string;
-  readonly key: Buffer | null;
+  readonly key: Buffer | string | null;
   readonly value: Buffer | null;
   readonly headers: Readonly<Record<string, Buffer | string | (Buffer | string)[] | undefined>>;
   readonly reason: string;

@@ -2,20 +2,23 @@ import type { Call } from "@unigate/core";
 import { type Kafka, type Message, Partitioners, type Producer } from "kafkajs";
 import { type KafkaConnection, openKafka } from "./connection.ts";
 import { brokerCode, type KafkaLog, reasonOf } from "./log.ts";
-import type { OutgoingMessage } from "./messages.ts";
-import { ensureTopics, TopicError, topicsOf } from "./topics.ts";
+import { deadMessage, type OutgoingMessage } from "./messages.ts";
+import { FORBIDDEN, forbiddenEverywhere, forbiddenTopic, TOO_LARGE, TopicError, tooLarge } from "./refusals.ts";
+import { ensureTopics, topicsOf } from "./topics.ts";
 
 /** Sends messages: idempotent, acknowledged by all replicas in sync. Connects with its first use. */
 export interface KafkaProducer {
   /** True once all are acknowledged. False when they are not, or when nobody waits any more: they must come again. Never throws. */
   send(messages: readonly OutgoingMessage[], call: Call): Promise<boolean>;
+  /** True from a failure on that was told, until messages are taken again. */
+  failing(): boolean;
   close(): Promise<void>;
 }
 
 export interface ProducerDeps {
   readonly connection: KafkaConnection;
   readonly log: KafkaLog;
-  /** Told of a message that the broker will never take, in place of sending it for ever. Must not throw. */
+  /** Told of a message too large for its topic and for the dead topic, in place of sending it for ever. Must not throw. */
   readonly onRefused: (message: OutgoingMessage, code: string) => void;
 }
 
@@ -33,7 +36,6 @@ const CHUNK_BYTES = 768 * 1024;
 const OVERHEAD = 300;
 /** How long the broker may wait for its replicas. */
 const ACKNOWLEDGE_MS = 5_000;
-const TOO_LARGE: ReadonlySet<string> = new Set(["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"]);
 
 export function createProducer({ connection, log, onRefused }: ProducerDeps): KafkaProducer {
   const topics = topicsOf(connection.topicPrefix);
@@ -42,12 +44,17 @@ export function createProducer({ connection, log, onRefused }: ProducerDeps): Ka
   const ending = new Set<Promise<void>>();
   let trouble = "";
   let topicsAreThere = false;
+  /** The topic that this user may not write to: it is tried first, or the others would get the same messages at each try. */
+  let forbidden = "";
 
   function open(): Link {
     const producer = newProducer(kafka);
     const ready = (async () => {
-      await producer.connect();
       if (!topicsAreThere) await ensureTopics(kafka, topics);
+      await producer.connect().catch((error: unknown) => {
+        const code = brokerCode(error);
+        throw FORBIDDEN.has(code) ? forbiddenEverywhere(Object.values(topics), code) : error;
+      });
       topicsAreThere = true;
     })();
     ready.catch(() => {});
@@ -57,31 +64,53 @@ export function createProducer({ connection, log, onRefused }: ProducerDeps): Ka
   async function sendAll(link: Link, messages: readonly OutgoingMessage[]): Promise<boolean> {
     try {
       await link.ready;
-      for (const chunk of chunksOf(messages)) await sendChunk(link, chunk);
+      for (const part of forbidden === "" ? [messages] : apart(messages, forbidden))
+        for (const chunk of chunksOf(part)) await sendChunk(link, chunk);
     } catch (error) {
       tellTrouble(error);
       return false;
     }
     if (trouble !== "") log.info({ topics: connection.topicPrefix }, "Kafka takes messages again");
-    trouble = "";
+    [trouble, forbidden] = ["", ""];
     return true;
   }
 
-  /** A request that is too large is halved; a message that is too large alone is given up. */
+  /** A request that is too large is halved; a message that is too large alone goes to the dead topic. */
   async function sendChunk(link: Link, chunk: readonly OutgoingMessage[]): Promise<void> {
     try {
       await link.producer.sendBatch({ acks: -1, timeout: ACKNOWLEDGE_MS, topicMessages: byTopic(chunk) });
       return;
     } catch (error) {
       const code = brokerCode(error);
+      if (FORBIDDEN.has(code)) return findForbidden(link, chunk, code);
       if (!TOO_LARGE.has(code)) throw error;
       await renew(link);
       const [first] = chunk;
-      if (chunk.length === 1 && first !== undefined) return onRefused(first, code);
+      if (chunk.length === 1 && first !== undefined) return bury(link, first, code);
     }
     const middle = chunk.length >>> 1;
     await sendChunk(link, chunk.slice(0, middle));
     await sendChunk(link, chunk.slice(middle));
+  }
+
+  async function bury(link: Link, message: OutgoingMessage, code: string): Promise<void> {
+    if (message.topic === topics.dead) return onRefused(message, code);
+    log.warn({ topic: message.topic, bytes: message.value.length, code }, "a message is too large for its topic; the dead topic gets it");
+    await sendChunk(link, [deadMessage(tooLarge(message, code), topics)]);
+  }
+
+  /** The broker does not say which topic it means: they are tried one by one. */
+  async function findForbidden(link: Link, chunk: readonly OutgoingMessage[], code: string): Promise<void> {
+    const [first] = chunk;
+    if (first === undefined) return;
+    const [same, others] = apart(chunk, first.topic);
+    if (others.length === 0) {
+      forbidden = first.topic;
+      throw forbiddenTopic(first.topic, code);
+    }
+    await renew(link);
+    await sendChunk(link, same);
+    await sendChunk(link, others);
   }
 
   /** Other partitions may have taken their part: under the same numbers the broker would take the halves for repetitions. */
@@ -126,6 +155,7 @@ export function createProducer({ connection, log, onRefused }: ProducerDeps): Ka
       else if (current === link) abandon(link);
       return sent;
     },
+    failing: () => trouble !== "",
     async close() {
       if (current !== null) abandon(current);
       await Promise.all(ending);
@@ -143,6 +173,11 @@ function newProducer(kafka: Kafka): Producer {
     // kafkajs would try for ever. Sequence numbers begin anew after a failure, and readers know an event by its id.
     retry: { retries: 2, initialRetryTime: 100, maxRetryTime: 1_000 },
   });
+}
+
+/** Those of a topic, and the others. */
+function apart(messages: readonly OutgoingMessage[], topic: string): [OutgoingMessage[], OutgoingMessage[]] {
+  return [messages.filter((one) => one.topic === topic), messages.filter((one) => one.topic !== topic)];
 }
 
 function* chunksOf(messages: readonly OutgoingMessage[]): Generator<OutgoingMessage[]> {

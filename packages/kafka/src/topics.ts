@@ -1,6 +1,7 @@
 import { CancelToken, sleep } from "@unigate/core";
 import type { Admin, Kafka } from "kafkajs";
 import { brokerCode, reasonOf } from "./log.ts";
+import { TopicError } from "./refusals.ts";
 
 /** Names of the topics. A change that readers of "v1" cannot take makes a topic "v2". */
 export interface Topics {
@@ -18,18 +19,13 @@ export function topicsOf(prefix: string): Topics {
   return { logs: `${prefix}.logs.v1`, bodies: `${prefix}.bodies.v1`, traces: `${prefix}.traces.v1`, dead: `${prefix}.dead.v1` };
 }
 
-/** A topic is not there and may not be made. */
-export class TopicError extends Error {
-  override readonly name = "TopicError";
-}
-
 const DAY_MS = 86_400_000;
 /** A record fits 1 MiB; its headers come on top. */
 const MAX_MESSAGE_BYTES = 2 * 1024 * 1024;
 
 /**
  * Makes the topics that are not there: as many replicas as the broker makes by itself. Topics that are there are left as
- * they are. Throws TopicError when one may not be made, and what kafkajs throws when the brokers cannot be reached.
+ * they are. Throws TopicError that names those that may not be made, and what kafkajs throws when the brokers cannot be reached.
  */
 export async function ensureTopics(kafka: Kafka, { logs, bodies, traces, dead }: Topics): Promise<void> {
   const wanted = [
@@ -43,6 +39,8 @@ export async function ensureTopics(kafka: Kafka, { logs, bodies, traces, dead }:
     await admin.connect();
     const known = new Set(await admin.listTopics());
     const missing = wanted.filter(({ topic }) => !known.has(topic));
+    const refused: string[] = [];
+    let why = "";
     for (const { topic, partitions, days } of missing) {
       const configEntries = [
         { name: "retention.ms", value: String(days * DAY_MS) },
@@ -54,11 +52,15 @@ export async function ensureTopics(kafka: Kafka, { logs, bodies, traces, dead }:
           const code = brokerCode(error);
           if (code === "TOPIC_ALREADY_EXISTS") return;
           if (code === "" || TRANSIENT.has(code)) throw error;
-          throw new TopicError(
-            `the topic ${topic} is not there and Kafka refuses to make it (${code}: ${reasonOf(error)}); ` +
-              `make it with ${partitions} partitions and max.message.bytes=${MAX_MESSAGE_BYTES}, or allow this user to create it`,
-          );
+          refused.push(`${topic} (partitions: ${partitions})`);
+          why ||= `${code}: ${reasonOf(error)}`;
         });
+    }
+    if (refused.length > 0) {
+      throw new TopicError(
+        `Kafka refuses to make topics that are not there, or that this user may not see: ${refused.join(", ")} (${why}); ` +
+          `make them with max.message.bytes=${MAX_MESSAGE_BYTES}, or allow this user to create them (Create and Describe)`,
+      );
     }
     if (missing.length > 0)
       await untilUsable(
