@@ -87,7 +87,7 @@ export function startConsumer({ connection, log, store }: ConsumerDeps): Running
       } catch (error) {
         if (stopping.cancelled) return;
         if (Date.now() - begun > MAX_BACKOFF_MS) [crashes, told] = [1, ""];
-        const reason = reasonOf(error);
+        const reason = error instanceof TopicError ? error.message : reasonOf(error);
         if (error instanceof TopicError && reason !== told) log.error({ error: reason }, "logs cannot be read from Kafka");
         else if (told === "") log.warn({ error: reason }, "logs cannot be read from Kafka now; it is tried again");
         told = reason;

@@ -75,22 +75,28 @@ export function createProducer({ connection, log, onRefused }: ProducerDeps): Ka
     return true;
   }
 
-  /** A request that is too large is halved; a message that is too large alone goes to the dead topic. */
+  /**
+   * The broker does not say what it means: a request that it refuses is sent again in parts, topic by topic, then in
+   * halves. A message too large alone goes to the dead topic; a topic that may not be written to is a TopicError.
+   */
   async function sendChunk(link: Link, chunk: readonly OutgoingMessage[]): Promise<void> {
     try {
       await link.producer.sendBatch({ acks: -1, timeout: ACKNOWLEDGE_MS, topicMessages: byTopic(chunk) });
-      return;
     } catch (error) {
       const code = brokerCode(error);
-      if (FORBIDDEN.has(code)) return findForbidden(link, chunk, code);
-      if (!TOO_LARGE.has(code)) throw error;
-      await renew(link);
       const [first] = chunk;
-      if (chunk.length === 1 && first !== undefined) return bury(link, first, code);
+      if (first === undefined || !(FORBIDDEN.has(code) || TOO_LARGE.has(code))) throw error;
+      const [same, others] = apart(chunk, first.topic);
+      if (others.length === 0 && FORBIDDEN.has(code)) {
+        forbidden = first.topic;
+        throw forbiddenTopic(first.topic, code);
+      }
+      await renew(link);
+      if (chunk.length === 1) return bury(link, first, code);
+      const middle = chunk.length >>> 1;
+      const parts = others.length > 0 ? [same, others] : [chunk.slice(0, middle), chunk.slice(middle)];
+      for (const part of parts) await sendChunk(link, part);
     }
-    const middle = chunk.length >>> 1;
-    await sendChunk(link, chunk.slice(0, middle));
-    await sendChunk(link, chunk.slice(middle));
   }
 
   async function bury(link: Link, message: OutgoingMessage, code: string): Promise<void> {
@@ -99,21 +105,7 @@ export function createProducer({ connection, log, onRefused }: ProducerDeps): Ka
     await sendChunk(link, [deadMessage(tooLarge(message, code), topics)]);
   }
 
-  /** The broker does not say which topic it means: they are tried one by one. */
-  async function findForbidden(link: Link, chunk: readonly OutgoingMessage[], code: string): Promise<void> {
-    const [first] = chunk;
-    if (first === undefined) return;
-    const [same, others] = apart(chunk, first.topic);
-    if (others.length === 0) {
-      forbidden = first.topic;
-      throw forbiddenTopic(first.topic, code);
-    }
-    await renew(link);
-    await sendChunk(link, same);
-    await sendChunk(link, others);
-  }
-
-  /** Other partitions may have taken their part: under the same numbers the broker would take the halves for repetitions. */
+  /** Other partitions may have taken their part: under the same numbers the broker would take the parts for repetitions. */
   async function renew(link: Link): Promise<void> {
     const old = link.producer;
     link.producer = newProducer(kafka);

@@ -19,6 +19,7 @@ export {
   gatewayModes,
   startGateway,
 } from "./gateway.ts";
+export { type KafkaServer, startKafkaServer } from "./kafka-server.ts";
 export { CHAT_USAGE, chatChunk, chatCompletion, chatReply, chatStreamReply, DONE, usageChunk } from "./openai-wire.ts";
 export { type RedisServer, startRedisServer } from "./redis-server.ts";
 export { type Requirement, type RequirementName, requirement } from "./requirements.ts";

@@ -10,6 +10,7 @@ export type RequirementName =
   | "redis-server"
   | "redis-cluster"
   | "kafka"
+  | "kafka-server"
   | "postgres"
   | "pglite"
   | "long"
@@ -39,6 +40,13 @@ const FINDERS: Readonly<Record<RequirementName, (environment: Environment) => { 
   },
   "redis-cluster": (environment) => fromVariable(environment, "UNIGATE_REDIS_CLUSTER_URL"),
   kafka: (environment) => fromVariable(environment, "UNIGATE_KAFKA_BROKERS"),
+  // A suite whose broker refuses things starts one of its own.
+  "kafka-server": (environment) => {
+    const folder = environment["UNIGATE_KAFKA_SERVER"] ?? "";
+    if (folder === "" || !existsSync(folder)) return { missing: "no folder of Kafka's jars; UNIGATE_KAFKA_SERVER names one" };
+    const java = (environment["PATH"] ?? "").split(delimiter).some((each) => existsSync(join(each, "java")));
+    return java ? { at: folder } : { missing: "no java in PATH" };
+  },
   // An embedded database may be named there as well.
   postgres: (environment) =>
     environment["UNIGATE_DATABASE_URL"]?.startsWith("pglite:") === true
