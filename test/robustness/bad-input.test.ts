@@ -124,7 +124,7 @@ describe.skipIf(!kafka.available)("a Kafka that refuses", () => {
     await logsOf(gateway, plain.key, "after-poison", 1);
   });
 
-  test("a topic whose messages must be small: what is too large is dropped alone, counted and said; its head is kept", async () => {
+  test("a topic whose messages must be small: what is too large goes to the dead topic alone, counted and said; its head is kept", async () => {
     const topics = prefix();
     const small = [{ name: "max.message.bytes", value: "20000" }];
     await admin.createTopics({ topics: [{ topic: `${topics}.bodies.v1`, numPartitions: 1, configEntries: small }] });
@@ -132,7 +132,7 @@ describe.skipIf(!kafka.available)("a Kafka that refuses", () => {
     const large = { messages: [{ role: "user", content: "x".repeat(60_000), name: "too-large" }] };
     expect((await ask(gateway, "too-large", large)).status).toBe(200);
     await until("it to be counted", async () => (await metric(gateway, "unigate_kafka_messages_refused_total")) === 1, 20_000);
-    await said(gateway, "Kafka refuses a message for ever; it is dropped");
+    await said(gateway, "a message is too large for its topic; the dead topic gets it");
     const [record] = await logsOf(gateway, plain.key, "too-large", 1);
     expect(record).toMatchObject({ status: 200, outcome: "success" });
     expect((await ask(gateway, "small-again")).status).toBe(200);

@@ -230,6 +230,7 @@ describe.skipIf(!available)("a broker that makes no topics by itself and asks fo
     await until("the bodies in the dead topic", async () => (await messagesIn(topic("dead"))) === 1, PATIENCE_MS);
     // What was sent along with them may have been sent twice.
     expect(await messagesIn(topic("logs"))).toBeLessThanOrEqual(6);
-    expect(await metric(on, "unigate_kafka_messages_refused_total")).toBe(0);
+    expect(await metric(on, "unigate_kafka_messages_refused_total")).toBe(1);
+    expect(await metric(on, "unigate_kafka_messages_dropped_total")).toBe(0);
   });
 });

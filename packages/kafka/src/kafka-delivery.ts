@@ -5,7 +5,7 @@ import { readRecord } from "@unigate/events";
 import type { KafkaConnection } from "./connection.ts";
 import type { KafkaLog } from "./log.ts";
 import { deadMessage, messagesOf, type OutgoingMessage, spansMessageOf } from "./messages.ts";
-import { createProducer } from "./producer.ts";
+import { createProducer, type Fate } from "./producer.ts";
 import { topicsOf } from "./topics.ts";
 
 /** Delivery of a spool's records to Kafka. */
@@ -20,8 +20,8 @@ export interface KafkaDelivery {
 export interface KafkaDeliveryDeps {
   readonly connection: KafkaConnection;
   readonly log: KafkaLog;
-  /** Told how many messages the broker will never take. Must not throw. */
-  readonly onRefused?: (messages: number) => void;
+  /** Told of each message too large for its topic, and of each too large for the dead topic. Must not throw. */
+  readonly onRefused?: (fate: Fate) => void;
 }
 
 /** Bytes that are read at one go: records from a disk are parsed, and requests run on the same thread. */
@@ -36,9 +36,11 @@ export function kafkaDelivery({ connection, log, onRefused }: KafkaDeliveryDeps)
   const producer = createProducer({
     connection,
     log,
-    onRefused({ topic, value }, code) {
-      log.error({ topic, bytes: value.length, code }, "a message is too large for its topic and for the dead topic; it is dropped");
-      onRefused?.(1);
+    onRefused({ topic, value }, code, fate) {
+      const fields = { topic, bytes: value.length, code };
+      if (fate === "dropped") log.error(fields, "a message is too large for the dead topic; it is dropped");
+      else log.warn(fields, "a message is too large for its topic; the dead topic gets it");
+      onRefused?.(fate);
     },
   });
   async function messagesIn({ spoolId, offset, records }: AppendBatch): Promise<OutgoingMessage[]> {

@@ -31,7 +31,7 @@ function connect(brokers = kafka.at.split(","), topicPrefix = `test-${newUuid()}
   return { brokers, tls: false, sasl: null, topicPrefix };
 }
 
-function open(connection: KafkaConnection, onRefused: (messages: number) => void = () => {}) {
+function open(connection: KafkaConnection, onRefused: (fate: string) => void = () => {}) {
   const delivery = kafkaDelivery({ connection, log, onRefused });
   cleanUp.push(delivery.close);
   return async (records: Buffer[], ms = 15_000): Promise<boolean> => {
@@ -181,13 +181,13 @@ describe.skipIf(!kafka.available)("over Kafka", () => {
         { topic: topics.dead, numPartitions: 1, configEntries: ofDead },
       ],
     });
-    let refused = 0;
-    const deliver = open(connection, (messages) => (refused += messages));
+    const fates: string[] = [];
+    const deliver = open(connection, (fate) => fates.push(fate));
     const largest = record(newUuid(), "x".repeat(200_000));
     const large = record(newUuid(), "x".repeat(50_000));
     const small = Array.from({ length: 40 }, () => record(newUuid(), "y".repeat(1_000)));
     expect(await deliver([...small.slice(0, 20), large, largest, ...small.slice(20)]), lines.join("\n")).toBe(true);
-    expect(refused).toBe(1);
+    expect(fates).toEqual(["buried", "buried", "dropped"]);
     const [logs, bodies, buried] = [await read(topics.logs), await read(topics.bodies), await read(topics.dead)];
     await until("all others", () => logs.length >= 42 && bodies.length >= 40 && buried.length >= 1);
     const headers = buried.map((one) => Object.fromEntries(Object.entries(one.headers ?? {}).map(([k, v]) => [k, String(v)])));

@@ -18,9 +18,15 @@ export interface KafkaProducer {
 export interface ProducerDeps {
   readonly connection: KafkaConnection;
   readonly log: KafkaLog;
-  /** Told of a message too large for its topic and for the dead topic, in place of sending it for ever. Must not throw. */
-  readonly onRefused: (message: OutgoingMessage, code: string) => void;
+  /**
+   * Told of a message too large for its topic, in place of sending it for ever: it goes to the dead topic, and when it
+   * is too large for that as well it is dropped. Must not throw.
+   */
+  readonly onRefused: (message: OutgoingMessage, code: string, fate: Fate) => void;
 }
+
+/** What becomes of a message that is too large. */
+export type Fate = "buried" | "dropped";
 
 /** One connected producer of kafkajs. After a failure the next one begins anew: no order of numbers has to be mended. */
 interface Link {
@@ -100,8 +106,9 @@ export function createProducer({ connection, log, onRefused }: ProducerDeps): Ka
   }
 
   async function bury(link: Link, message: OutgoingMessage, code: string): Promise<void> {
-    if (message.topic === topics.dead) return onRefused(message, code);
-    log.warn({ topic: message.topic, bytes: message.value.length, code }, "a message is too large for its topic; the dead topic gets it");
+    const fate = message.topic === topics.dead ? "dropped" : "buried";
+    onRefused(message, code, fate);
+    if (fate === "dropped") return;
     await sendChunk(link, [deadMessage(tooLarge(message, code), topics)]);
   }
 

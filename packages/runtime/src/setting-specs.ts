@@ -55,7 +55,7 @@ export const settingSpecs: Readonly<Record<string, SettingSpec>> = {
   },
   UNIGATE_DATABASE_URL: {
     default: null,
-    help: "what keeps saved things and logs: PostgreSQL 15 or later by postgres://user:password@host/database, TLS by ?sslmode=; or, in one process, an embedded one by pglite: (in the data folder), pglite:./folder or pglite:///absolute/folder; absent = a journal and files in the data folder",
+    help: "what keeps saved things and logs: PostgreSQL 15 or later by postgres://user:password@host/database, TLS by ?sslmode=; or, in one process, an embedded one by pglite: (in the data folder), pglite:./folder or pglite:///absolute/folder, which a loss of power may damage; absent = a journal and files in the data folder",
     form: {
       pattern: /^(?:postgres(?:ql)?:\/\/\S+|pglite:(?:(?:\/\/)?\/[^/?#%][^?#%]*|\.{1,2}\/[^?#%]+)?)$/,
       expected:

@@ -36,7 +36,7 @@ export interface ControlDeps {
   readonly sealer: Sealer;
   readonly clock: Clock;
   readonly log: Pick<Logger, "info" | "warn" | "error">;
-  /** How often the file is looked at, and the database for changes of others, ms. Default 250. */
+  /** How often the file is looked at, and the database for changes of others, ms. Default 250; an embedded database 2,000. */
   readonly pollMs?: number;
   readonly watch?: Partial<WatchLimits>;
 }
@@ -125,12 +125,13 @@ export async function openControlStore(deps: ControlDeps): Promise<ControlStore>
 async function openSavedOf(deps: ControlDeps, hub: WatchHub): Promise<LiveSaved> {
   const { dataDir, database = null, sealer, clock, log, masterKeySource = "UNIGATE_MASTER_KEY" } = deps;
   const store = await openSavedStore({ dataDir, database, masterKey: masterKeyMark(sealer, masterKeySource), clock, log });
-  // Only a database has other writers.
-  const pollMs = database === null ? null : (deps.pollMs ?? POLL_MS);
+  // Only a server has other writers. An embedded database may have saved what it died over before it could say so.
+  const pollMs = database === null ? null : (deps.pollMs ?? (database.kind === "postgres" ? POLL_MS : ALONE_POLL_MS));
   return openSaved({ store, hub, sealer, log, pollMs });
 }
 
 const MIN_ADMIN_KEY = 16;
 const POLL_MS = 250;
+const ALONE_POLL_MS = 2_000;
 /** How often transitions of rotated keys are looked at. */
 const TRANSITIONS_MS = 5_000;

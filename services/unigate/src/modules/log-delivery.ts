@@ -20,8 +20,12 @@ export async function startDelivery(host: Host, logging: Pick<LoggingPort, "appe
   const { kafka } = host.settings;
   if (kafka === null) return { deliver: direct.deliver, handOver() {}, close: () => direct.close() };
   const { kafkaDelivery } = await import("@unigate/kafka");
-  const refused = host.metrics.counter("unigate_kafka_messages_refused_total", "messages too large for every topic, which were dropped");
-  const overKafka = kafkaDelivery({ connection: kafka, log: host.log, onRefused: (count) => refused.inc(count) });
+  const refused = host.metrics.counter(
+    "unigate_kafka_messages_refused_total",
+    "messages too large for their topic, which go to the dead topic",
+  );
+  const lost = host.metrics.counter("unigate_kafka_messages_dropped_total", "messages too large for the dead topic, which are lost");
+  const overKafka = kafkaDelivery({ connection: kafka, log: host.log, onRefused: (fate) => (fate === "dropped" ? lost : refused).inc() });
   host.metrics.gauge("unigate_kafka_failing", "1 while Kafka does not take log records", () => Number(overKafka.failing()), "each");
   let isEnding = false;
   return {
