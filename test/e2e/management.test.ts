@@ -122,6 +122,16 @@ describe.each(setups)("the management API, %s", (setup) => {
     expect(data.map(({ version }) => version)).toEqual([2, 1]);
   });
 
+  test("a stored credential is sent nowhere else unless it is given again", async () => {
+    const path = `/virtual-keys/main?organisation_id=${organisation}`;
+    for (const change of [{ custom_host: `${upstream.origin}/elsewhere/v1` }, { allow_custom_host: true }]) {
+      const refused = await manage("PUT", path, change);
+      expect([refused.status, refused.error()["param"]]).toEqual([400, Object.keys(change)[0]]);
+      expect(refused.error()["message"]).toContain('"key"');
+    }
+    expect([(await ask()).status, upstream.requests.at(-1)?.url]).toEqual([200, "/v1/chat/completions"]);
+  });
+
   test("an integration, a guardrail and credentials in a config work as declared ones do", async () => {
     const place = { organisation_id: organisation };
     const configurations = { custom_host: `${upstream.origin}/integrated/v1` };

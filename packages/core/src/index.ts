@@ -3,7 +3,7 @@ export { type CancelReason, CancelToken, sleep, toAbortSignal } from "./cancel.t
 export { type Clock, systemClock } from "./clock.ts";
 export { type CompileResult, compileConfig, slugOf } from "./config/compile.ts";
 export { type CutConfig, cutCredentials } from "./config/cut-credentials.ts";
-export { CREDENTIAL_FIELDS, fieldName, renameAliases, SETTING_FIELDS } from "./config/fields.ts";
+export { ADDRESS_SETTINGS, CREDENTIAL_FIELDS, fieldName, renameAliases, SETTING_FIELDS } from "./config/fields.ts";
 export { nearestName } from "./config/nearest-name.ts";
 export type {
   CacheRule,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { compileConfig } from "./compile.ts";
-import { CREDENTIAL_FIELDS, fieldName, renameAliases, SETTING_FIELDS } from "./fields.ts";
+import { ADDRESS_SETTINGS, CREDENTIAL_FIELDS, fieldName, renameAliases, SETTING_FIELDS } from "./fields.ts";
 import { savedConfigSchema } from "./schema.ts";
 
 test.each([
@@ -91,6 +91,7 @@ test("every credential and setting is a field, and none is both", () => {
   const fields = Object.keys(savedConfigSchema.shape);
   expect(fields).toEqual(expect.arrayContaining([...CREDENTIAL_FIELDS, ...SETTING_FIELDS]));
   expect(CREDENTIAL_FIELDS.filter((name) => SETTING_FIELDS.includes(name))).toEqual([]);
+  expect(ADDRESS_SETTINGS.filter((name) => !SETTING_FIELDS.includes(name))).toEqual([]);
   const providerFields = fields.filter((name) => /^(cloud|cloudb|cloudc|provider)_/.test(name));
   expect(providerFields.filter((name) => !CREDENTIAL_FIELDS.includes(name) && !SETTING_FIELDS.includes(name))).toEqual([]);
 });

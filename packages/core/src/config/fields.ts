@@ -52,6 +52,19 @@ export const SETTING_FIELDS: readonly string[] = [
   "cloudc_foundry_url",
 ];
 
+/** Settings that decide the host a credential is sent to. */
+export const ADDRESS_SETTINGS: readonly string[] = [
+  "resource_name",
+  "cloud_region",
+  "cloudb_region",
+  "cloudc_region",
+  "cloudc_deployment_name",
+  "cloudc_deployment_type",
+  "cloudc_endpoint_name",
+  "cloudc_resource_name",
+  "cloudc_foundry_url",
+];
+
 /** The gateway's own name of a config field. */
 export function fieldName(name: string): string {
   const exact = EXACT_ALIASES.get(name);

@@ -111,6 +111,7 @@ describe("credentials in configs", () => {
   test.each([
     ["another host", (targets: object[]) => [{ ...targets[0], custom_host: "https://evil.example" }, targets[1]]],
     ["another provider", (targets: object[]) => [{ ...targets[0], provider: "azure-openai" }, targets[1]]],
+    ["another resource", (targets: object[]) => [{ ...targets[0], resource_name: "evil" }, targets[1]]],
     ["another place", (targets: object[]) => [targets[1], targets[0]]],
     ["a place that had none", (targets: object[]) => [...targets, targets[0]]],
   ])("are not kept for %s", async (_case, change) => {
@@ -122,6 +123,14 @@ describe("credentials in configs", () => {
     expect(answer.status).toBe(400);
     expect(answer.error.message).toContain("expected the credential itself");
     expect(api.saved.text()).toBe(before);
+  });
+
+  test("are not kept for a host that the config around their target hands down", async () => {
+    const api = createTestApi();
+    const id = await make(api, two);
+    const masked = await shown(api, id);
+    const answer = await api.ask("PUT", `/configs/${id}`, { config: { ...masked, custom_host: "https://evil.example" } });
+    expect([answer.status, answer.error.param]).toEqual([400, "config.targets[0].api_key"]);
   });
 });
 

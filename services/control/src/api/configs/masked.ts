@@ -1,4 +1,4 @@
-import { CREDENTIAL_FIELDS, isObject, type JsonObject, renameAliases } from "@unigate/core";
+import { ADDRESS_SETTINGS, CREDENTIAL_FIELDS, isObject, type JsonObject, renameAliases } from "@unigate/core";
 import { type Sealer, sealedFromText } from "@unigate/secrets";
 import { invalidField } from "../read-fields.ts";
 
@@ -28,26 +28,40 @@ export interface Former {
  * to the same provider at the same address. Throws where there is none to keep.
  */
 export function unmaskConfig(config: unknown, former: Former | null): unknown {
-  return unmaskNode(renameAliases(config), former?.config, "config", former);
+  return unmaskNode(renameAliases(config), former?.config, { path: "config", host: undefined, hostBefore: undefined }, former);
 }
 
-function unmaskNode(node: unknown, before: unknown, path: string, former: Former | null): unknown {
+/** Where a node stands, and the custom hosts that the nodes around it hand down to it. */
+interface NodePlace {
+  readonly path: string;
+  readonly host: unknown;
+  readonly hostBefore: unknown;
+}
+
+function unmaskNode(node: unknown, before: unknown, around: NodePlace, former: Former | null): unknown {
   if (!isObject(node)) return node;
-  const own = withKept(node, before, path, former);
+  const { path } = around;
+  const host = node["custom_host"] ?? around.host;
+  const hostBefore = (isObject(before) ? before["custom_host"] : undefined) ?? around.hostBefore;
+  const own = withKept(node, before, { path, host, hostBefore }, former);
   const { targets } = own;
   if (!Array.isArray(targets) || path.split(".").length > MAX_DEPTH) return own;
   const targetsBefore = isObject(before) && Array.isArray(before["targets"]) ? before["targets"] : [];
-  return { ...own, targets: targets.map((target, index) => unmaskNode(target, targetsBefore[index], `${path}.targets[${index}]`, former)) };
+  const unmasked = targets.map((target, index) => {
+    return unmaskNode(target, targetsBefore[index], { path: `${path}.targets[${index}]`, host, hostBefore }, former);
+  });
+  return { ...own, targets: unmasked };
 }
 
 /** A node whose masked fields are replaced by what was sealed at its place; what is given anew wins over that. */
-function withKept(node: JsonObject, before: unknown, path: string, former: Former | null): JsonObject {
+function withKept(node: JsonObject, before: unknown, { path, host, hostBefore }: NodePlace, former: Former | null): JsonObject {
   const masked = CREDENTIAL_FIELDS.filter((name) => node[name] === MASK);
   if (masked.length === 0) return node;
   const sealed = isObject(before) ? before["sealed_credentials"] : undefined;
   const field = `${path}.${masked[0]}`;
   if (former === null || !isObject(before) || typeof sealed !== "string") throw invalidField(field, "expected the credential itself");
-  if (node["provider"] !== before["provider"] || node["custom_host"] !== before["custom_host"])
+  const isMoved = ["provider", ...ADDRESS_SETTINGS].some((name) => node[name] !== before[name]);
+  if (isMoved || host !== hostBefore)
     throw invalidField(field, "expected the credential itself: it is not kept for another provider or host");
   const kept = former.sealer.open(sealedFromText(sealed), former.organisationId, `${former.id}/${path}`);
   const given = Object.entries(node).filter(([name]) => !masked.includes(name));

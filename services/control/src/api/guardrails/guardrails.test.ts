@@ -80,6 +80,19 @@ describe("guardrails", () => {
     for (const place of [...api.answers, api.saved.text()]) expect(place).not.toContain(CANARY);
   });
 
+  test("send a stored secret nowhere else unless it is given again", async () => {
+    const api = createTestApi();
+    const id = await make(api, { checks: [contains, webhook({ headers: { authorization: CANARY } })] });
+    const before = api.saved.text();
+    const refused = await api.ask("PUT", `/guardrails/${id}`, { checks: [contains, webhook({ webhookURL: "https://evil.example" })] });
+    expect([refused.status, refused.error.param]).toEqual([400, "checks[1].parameters.webhookURL"]);
+    expect(refused.error.message).toContain("give headers again");
+    expect(api.saved.text()).toBe(before);
+    const again = webhook({ webhookURL: "https://other.example", headers: { authorization: "again" } });
+    expect((await api.ask("PUT", `/guardrails/${id}`, { checks: [contains, again] })).status).toBe(200);
+    expect(secretsOf(api, id)).toEqual({ "checks[1].headers": JSON.stringify({ authorization: "again" }) });
+  });
+
   test("are listed, read and deleted; declared ones in their file only", async () => {
     const api = createTestApi();
     const id = await make(api, { checks: [contains] });

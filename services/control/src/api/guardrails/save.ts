@@ -1,4 +1,4 @@
-import { GatewayError, type GuardrailResource } from "@unigate/core";
+import { GatewayError, type GuardrailResource, type JsonObject } from "@unigate/core";
 import { z } from "zod";
 import { guardrailRules } from "../../declared/grammar.ts";
 import { checkFindings, cutCheckSecrets, sealGuardrail } from "../../guardrails.ts";
@@ -8,7 +8,7 @@ import { requireScope } from "../caller.ts";
 import { anyQuery, name, place } from "../fields.ts";
 import { newSlug } from "../new-names.ts";
 import { workspaceOf } from "../place.ts";
-import { refuseFindings } from "../read-fields.ts";
+import { invalidField, refuseFindings } from "../read-fields.ts";
 import { changeableOf } from "../things.ts";
 import { newRow, nextRow, write } from "../write.ts";
 import { guardrailOf } from "./read.ts";
@@ -66,7 +66,10 @@ function requirePlaceScope({ caller }: Asked, workspaceId: string | null, verb: 
   requireScope(caller, workspaceId === null ? [`organisation_guardrails.${verb}`, `guardrails.${verb}`] : [`guardrails.${verb}`]);
 }
 
-/** Checks that were given, and their secret parameters sealed; a secret that is not given again stays with the same check. */
+/**
+ * Checks that were given, and their secret parameters sealed; a secret that is not given again stays with the same
+ * check, as long as that has the same addresses. Throws invalid_request.
+ */
 function savedChecks(
   { api }: Asked,
   guardrail: Pick<GuardrailResource, "id" | "organisation_id">,
@@ -80,10 +83,31 @@ function savedChecks(
     const before = guardrailOf(former).checks;
     for (const [secretName, secret] of Object.entries(api.sealer.open(former.sealed, former.organisationId, `guardrail/${former.id}`))) {
       const index = Number(/^checks\[(\d+)\]/.exec(secretName)?.[1]);
-      if (before[index]?.id === cut[index]?.id && cut[index] !== undefined) kept[secretName] = secret.reveal();
+      const [was, is] = [before[index], cut[index]];
+      if (was === undefined || was.id !== is?.id || secretName in secrets) continue;
+      refuseMovedSecret(was.parameters, is.parameters, secretName);
+      kept[secretName] = secret.reveal();
     }
   }
   return { checks: cut, sealed: sealGuardrail(guardrail, { ...kept, ...secrets }, api.sealer) };
+}
+
+/** Who may change a guardrail must not learn its secrets by having them sent to an address of his own. */
+function refuseMovedSecret(before: JsonObject, after: JsonObject, secretName: string): void {
+  const [check = ""] = secretName.split(".");
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  const moved = [...names].find(
+    (parameter) => before[parameter] !== after[parameter] && [before, after].some((all) => isUrl(all[parameter])),
+  );
+  if (moved !== undefined)
+    throw invalidField(
+      `${check}.parameters.${moved}`,
+      `a change of where the stored secret is sent needs it in the same request: give ${secretName.slice(check.length + 1)} again`,
+    );
+}
+
+function isUrl(value: unknown): boolean {
+  return typeof value === "string" && /^https?:/i.test(value.trim());
 }
 
 function namesOf(checks: Checks): (string | null)[] {

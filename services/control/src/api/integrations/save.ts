@@ -1,4 +1,4 @@
-import { newUuid } from "@unigate/core";
+import { CREDENTIAL_FIELDS, newUuid, SETTING_FIELDS } from "@unigate/core";
 import { z } from "zod";
 import { slug } from "../../declared/grammar.ts";
 import type { SavedRow } from "../../saved/types.ts";
@@ -33,7 +33,13 @@ const newIntegration = z.strictObject({
 });
 const changedIntegration = z.strictObject({ ...fields, name: name.optional() });
 
-const NAMES: FieldNames = { provider: "ai_provider_id", custom_host: "configurations.custom_host", "": "key" };
+const CONFIGURATIONS = [...CREDENTIAL_FIELDS, ...SETTING_FIELDS, "custom_host", "allow_custom_host"];
+const NAMES: FieldNames = {
+  ...Object.fromEntries(CONFIGURATIONS.map((field) => [field, `configurations.${field}`])),
+  provider: "ai_provider_id",
+  api_key: "key",
+  "": "key",
+};
 
 /** POST /integrations, with a provider of its own unless that is not wanted. */
 export const createIntegration = endpoint({ body: newIntegration, query: anyQuery }, async (asked) => {

@@ -4,6 +4,7 @@ import { readProvider } from "../../providers.ts";
 import type { ApiDeps } from "../asked.ts";
 import { refuseFindings } from "../read-fields.ts";
 import type { Connection } from "./fields.ts";
+import { refuseMovedCredential } from "./moved-credential.ts";
 
 /** A provider and its credentials, sealed for one place. */
 export interface Connected {
@@ -16,7 +17,8 @@ export type FieldNames = Readonly<Record<string, string>>;
 
 /**
  * Reads a provider as unigate.yaml's are read, over what it was before: settings and credentials that are not given
- * stay. Credentials are sealed for `place`; those before were too. Throws invalid_request.
+ * stay, but no credential goes to another address unless it is given again. Credentials are sealed for `place`; those
+ * before were too. Throws invalid_request.
  */
 export function connect(
   { catalogue, sealer }: Pick<ApiDeps, "catalogue" | "sealer">,
@@ -40,8 +42,10 @@ export function connect(
   const hasCredentials = former !== null && former.sealed !== null;
   const { json, credentials, findings } = readProvider(item, catalogue, hasCredentials);
   refuseFindings(findings.map(({ path, message }) => ({ path: names[path] ?? path, message })));
+  const kept = openFor(sealer, former?.sealed ?? null, base.organisation_id, place);
+  if (former !== null) refuseMovedCredential(former.json, json, { stored: Object.keys(kept), given: Object.keys(credentials), names });
   if (Object.keys(credentials).length === 0) return { json, sealed: former?.sealed ?? null };
-  const all = { ...openFor(sealer, former?.sealed ?? null, base.organisation_id, place), ...credentials };
+  const all = { ...kept, ...credentials };
   return { json, sealed: sealer.seal(all, base.organisation_id, place) };
 }
 

@@ -75,11 +75,11 @@ describe("virtual keys", () => {
     const api = createTestApi();
     await api.ask("POST", "/virtual-keys", keyOf({ slug: "a", custom_host: "https://a.example/v1", resourceName: "r" }));
     const before = savedOf(api, "a")?.sealed;
-    await api.ask("PUT", "/virtual-keys/a", { name: "Other", custom_host: "https://b.example/v1" });
+    await api.ask("PUT", "/virtual-keys/a", { name: "Other", custom_host: "https://a.example/v1", apiVersion: "2" });
     expect(savedOf(api, "a")?.sealed).toBe(before);
     expect(savedOf(api, "a")).toMatchObject({
       version: 2,
-      resource: { custom_host: "https://b.example/v1", settings: { resource_name: "r" } },
+      resource: { custom_host: "https://a.example/v1", settings: { resource_name: "r", api_version: "2" } },
     });
     await api.ask("PUT", "/virtual-keys/a", { key: `${CANARY}-new`, custom_host: null, rate_limits: [{ type: "concurrency", value: 1 }] });
     expect(openedOf(api, "a")).toEqual({ api_key: `${CANARY}-new` });
@@ -215,6 +215,63 @@ describe("integrations", () => {
     );
     expect((await api.ask("POST", "/integrations", integration({ slug: "x", workspace_id: "ws-default" }), own)).status).toBe(200);
     expect((await api.ask("GET", "/integrations/x", undefined, own)).status).toBe(200);
+  });
+});
+
+describe("a stored credential goes nowhere else unless it is given again:", () => {
+  const ADDRESS = { custom_host: "https://a.example/v1", resource_name: "r", cloud_region: "eu-1" };
+  const changes = [
+    ["another host", { custom_host: "https://b.example/v1" }, "custom_host"],
+    ["the provider's own host", { custom_host: null }, "custom_host"],
+    ["any host that a caller names", { allow_custom_host: true }, "allow_custom_host"],
+    ["another resource", { resource_name: "other" }, "resource_name"],
+    ["another region", { aws_region: "evil.example/" }, "cloud_region"],
+    ["a first endpoint", { azure_endpoint_name: "x" }, "cloudc_endpoint_name"],
+  ] as const;
+
+  test.each(changes)("a virtual key, %s", async (_case, change, field) => {
+    const api = createTestApi();
+    await api.ask("POST", "/virtual-keys", keyOf({ slug: "a", ...ADDRESS }));
+    const before = api.saved.text();
+    const refused = await api.ask("PUT", "/virtual-keys/a", change);
+    expect([refused.status, refused.error.code, refused.error.param]).toEqual([400, "invalid_request", field]);
+    expect(refused.error.message).toContain('"key"');
+    expect(api.saved.text()).toBe(before);
+    expect((await api.ask("PUT", "/virtual-keys/a", { ...change, key: "sk-again" })).status).toBe(200);
+    expect(openedOf(api, "a")).toEqual({ api_key: "sk-again" });
+  });
+
+  test.each(changes)("an integration with its providers, %s", async (_case, change, field) => {
+    const api = createTestApi();
+    await api.ask("POST", "/integrations", { name: "i", slug: "i", ai_provider_id: "openai", key: CANARY, configurations: ADDRESS });
+    const before = api.saved.text();
+    const refused = await api.ask("PUT", "/integrations/i", { configurations: change });
+    expect([refused.status, refused.error.param]).toEqual([400, `configurations.${field}`]);
+    expect(refused.error.message).toContain('"key"');
+    expect(api.saved.text()).toBe(before);
+    expect((await api.ask("PUT", "/integrations/i", { configurations: change, key: "sk-again" })).status).toBe(200);
+    expect(openedOf(api, "i")).toEqual({ api_key: "sk-again" });
+  });
+
+  test("every part of it, and not another credential in its place", async () => {
+    const api = createTestApi();
+    const parts = { aws_access_key_id: "id", aws_secret_access_key: CANARY };
+    await api.ask("POST", "/virtual-keys", { name: "b", slug: "b", provider: "bedrock", aws_region: "eu-1", ...parts });
+    for (const given of [{ key: "sk-x" }, { aws_access_key_id: "id" }]) {
+      const refused = await api.ask("PUT", "/virtual-keys/b", { custom_host: "https://b.example", ...given });
+      expect([refused.status, refused.error.param]).toEqual([400, "custom_host"]);
+      expect(refused.error.message).toContain('"cloud_secret_access_key"');
+    }
+    expect((await api.ask("PUT", "/virtual-keys/b", { custom_host: "https://b.example", ...parts })).status).toBe(200);
+  });
+
+  test("where nothing is stored, or it goes where it went, nothing is asked", async () => {
+    const api = createTestApi();
+    await api.ask("POST", "/virtual-keys", { name: "m", slug: "m", provider: "mock" });
+    expect((await api.ask("PUT", "/virtual-keys/m", { custom_host: "https://m.example/v1" })).status).toBe(200);
+    await api.ask("POST", "/virtual-keys", keyOf({ slug: "a", allow_custom_host: true, ...ADDRESS }));
+    expect((await api.ask("PUT", "/virtual-keys/a", { ...ADDRESS, allow_custom_host: false })).status).toBe(200);
+    expect(openedOf(api, "a")).toEqual({ api_key: CANARY });
   });
 });
 

@@ -10,12 +10,14 @@ import { workspaceOf } from "../place.ts";
 import { invalidField } from "../read-fields.ts";
 import { changeableOf, refuseDeclared } from "../things.ts";
 import { newRow, nextRow, withGiven, write } from "../write.ts";
-import { connect } from "./connect.ts";
+import { connect, type FieldNames } from "./connect.ts";
 import { connectionOf, named, virtualKeyFields } from "./fields.ts";
 import { providerOf } from "./read.ts";
 
 const newKey = named(z.strictObject({ ...virtualKeyFields, ...place, name, provider: text, slug: slug.optional() }));
 const changedKey = named(z.strictObject({ ...virtualKeyFields, name: name.optional() }));
+
+const NAMES: FieldNames = { api_key: "key" };
 
 /** POST /virtual-keys: a provider with a credential of its own. */
 export const createVirtualKey = endpoint({ body: newKey, query: anyQuery }, async (asked) => {
@@ -40,7 +42,7 @@ export const createVirtualKey = endpoint({ body: newKey, query: anyQuery }, asyn
   return { success: true, data: { slug: chosen } };
 });
 
-/** PUT /virtual-keys/{slug}: without `key` the sealed one stays. */
+/** PUT /virtual-keys/{slug}: without `key` the sealed one stays, as long as it goes where it went. */
 export const updateVirtualKey = endpoint({ body: changedKey, query: anyQuery }, async (asked) => {
   const { api, body } = asked;
   const row = changeableOf(asked, "provider", asked.parameters["slug"] ?? "");
@@ -54,7 +56,7 @@ export const updateVirtualKey = endpoint({ body: changedKey, query: anyQuery }, 
     before,
     { ...given, ...limits },
     { json: before, sealed: row.sealed },
-    { place: providerPlace(row.slug) },
+    { place: providerPlace(row.slug), names: NAMES },
   );
   const details = withGiven(row.details, { name: body.name, note: body.note });
   await write(api, [{ put: nextRow(asked, row, { resource: { ...json }, sealed, details }) }]);
