@@ -40,7 +40,7 @@ describe.each(runners)("control over $name", ({ connect }) => {
       log: silent,
     };
     store = await openControlStore({ ...deps, configFile, dataDir: folder, environment: {}, watch: { heartbeatMs: 20 } });
-    connection = await connect(ControlDefinition, createControlService(store, deps));
+    connection = await connect(ControlDefinition, createControlService(store, { ...deps, requestsPerMinute: 0 }));
     control = connection.port;
   });
   afterAll(async () => {

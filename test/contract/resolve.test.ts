@@ -37,7 +37,7 @@ describe.each(runners)("resolver and control over $name", ({ connect }) => {
       log: { info() {}, warn() {}, error() {} },
     };
     store = await openControlStore({ ...deps, configFile: file, dataDir: folder, environment: {}, pollMs: 20 });
-    connection = await connect(ControlDefinition, createControlService(store, deps));
+    connection = await connect(ControlDefinition, createControlService(store, { ...deps, requestsPerMinute: 0 }));
     resolver = createResolver({ control: connection.port, clock: systemClock, limits: { identityMaxStaleMs: 0 } });
     resolver.start();
     await resolver.ready;

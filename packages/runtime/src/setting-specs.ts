@@ -128,6 +128,11 @@ export const settingSpecs: Readonly<Record<string, SettingSpec>> = {
     min: 50,
     max: 60_000,
   },
+  UNIGATE_MANAGEMENT_RPM: {
+    default: "1000",
+    help: "requests of one key to the management API in a minute, counted by each control; more is 429; 0 = no bound",
+    max: 1_000_000,
+  },
   UNIGATE_CORS_ORIGINS: {
     default: null,
     help: "origins allowed to call from a browser, comma-separated",

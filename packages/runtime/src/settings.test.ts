@@ -32,6 +32,7 @@ test("with nothing set everything has its default", () => {
     identityMaxStaleSeconds: 3_600,
     heartbeatMs: 15_000,
     limitTimeoutMs: 1_500,
+    managementPerMinute: 1_000,
     corsOrigins: [],
     traceSample: 1,
     otlp: null,

@@ -35,6 +35,8 @@ export interface Settings {
   readonly identityMaxStaleSeconds: number;
   readonly heartbeatMs: number;
   readonly limitTimeoutMs: number;
+  /** Most requests of one key to the management API in a minute; 0 = no bound. */
+  readonly managementPerMinute: number;
   readonly corsOrigins: readonly string[];
   /** The part of the traces that begin here whose spans are exported, 0 to 1. */
   readonly traceSample: number;
@@ -121,6 +123,7 @@ export function buildSettings(
     identityMaxStaleSeconds: number("UNIGATE_IDENTITY_MAX_STALE"),
     heartbeatMs: number("UNIGATE_HEARTBEAT_MS"),
     limitTimeoutMs: number("UNIGATE_LIMIT_TIMEOUT_MS"),
+    managementPerMinute: number("UNIGATE_MANAGEMENT_RPM"),
     corsOrigins: list(text("UNIGATE_CORS_ORIGINS") ?? ""),
     traceSample: Number(required("UNIGATE_TRACE_SAMPLE")),
     otlp: readOtlp(text),

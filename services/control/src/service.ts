@@ -1,10 +1,11 @@
 import type { ControlPort, Ref, Resolved } from "@unigate/contracts";
 import { RpcError } from "@unigate/rpc";
-import { createManagementApi } from "./api/management-api.ts";
+import { createManagementApi, type ManagementDeps } from "./api/management-api.ts";
 import type { ControlDeps, ControlStore } from "./store.ts";
 
 /** What the management API needs beside the store. */
-export type ServiceDeps = Pick<ControlDeps, "catalogue" | "checkConfig" | "checks" | "sealer" | "clock" | "log">;
+export type ServiceDeps = Pick<ControlDeps, "catalogue" | "checkConfig" | "checks" | "sealer" | "clock" | "log"> &
+  Pick<ManagementDeps, "requestsPerMinute">;
 
 const MAX_REFS = 1_000;
 const NOTHING = Buffer.alloc(0);

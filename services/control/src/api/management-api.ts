@@ -6,13 +6,24 @@ import { callerOf, requireScope } from "./caller.ts";
 import { type ApiRoute, matchRoute } from "./match-route.ts";
 import { organisationOf } from "./place.ts";
 import { readBody, readPath } from "./read-request.ts";
+import { createRequestBound, type RequestBound } from "./request-bound.ts";
 import { apiRoutes } from "./routes.ts";
 
+/** What the management API works with, and its bound. */
+export interface ManagementDeps extends ApiDeps {
+  /** Most requests of one key in a minute; 0 = no bound. */
+  readonly requestsPerMinute: number;
+}
+
 /** Answers the management API: every refusal is an answer too. `failed` is told of faults of our own, never of a request's, which may quote it. */
-export function createManagementApi(deps: ApiDeps, failed: (cause: unknown) => void): (request: AdminRequest) => Promise<AdminReply> {
+export function createManagementApi(
+  deps: ManagementDeps,
+  failed: (cause: unknown) => void,
+): (request: AdminRequest) => Promise<AdminReply> {
+  const bound = createRequestBound(deps.requestsPerMinute, deps.clock);
   return async (request) => {
     try {
-      return reply(200, await answer(deps, request));
+      return reply(200, await answer(deps, bound, request));
     } catch (reason) {
       const error = reason instanceof SavedConflict ? conflictOf(reason) : toGatewayError(reason);
       if (error.status >= 500) failed(error.cause ?? error);
@@ -21,8 +32,9 @@ export function createManagementApi(deps: ApiDeps, failed: (cause: unknown) => v
   };
 }
 
-async function answer(api: ApiDeps, request: AdminRequest): Promise<JsonObject> {
+async function answer(api: ApiDeps, bound: RequestBound, request: AdminRequest): Promise<JsonObject> {
   const caller = callerOf(api, request);
+  bound(caller.keyId);
   const { segments, query } = readPath(request.pathAndQuery);
   const matched = matchRoute(apiRoutes, request.method, segments);
   if (matched.kind === "unknown") throw new GatewayError("not_available");

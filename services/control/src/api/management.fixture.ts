@@ -73,7 +73,7 @@ function keyResource(id: string, scopes: readonly string[], more: Partial<ApiKey
 }
 
 /** The management API over things in memory, with one declared thing of each kind. */
-export function createTestApi(): TestApi {
+export function createTestApi({ requestsPerMinute = 0 } = {}): TestApi {
   const sealer = createSealer(Buffer.alloc(32, 7));
   const saved = createMemorySaved();
   const failures: unknown[] = [];
@@ -99,7 +99,7 @@ export function createTestApi(): TestApi {
     },
     clock: { now: () => api.now },
   };
-  const handle = createManagementApi(deps, (cause) => failures.push(cause));
+  const handle = createManagementApi({ ...deps, requestsPerMinute }, (cause) => failures.push(cause));
   let keys = 0;
   const api: TestApi = {
     saved,

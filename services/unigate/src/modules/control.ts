@@ -28,7 +28,7 @@ export async function startControl(host: Host): Promise<RunningService> {
   host.metrics.gauge("unigate_control_store_reachable", "1 while the store of saved things answers", () => Number(store.saved.reachable()));
   const { admin, workspace } = store.firstKeys;
   return {
-    implementation: createControlService(store, deps),
+    implementation: createControlService(store, { ...deps, requestsPerMinute: settings.managementPerMinute }),
     facts: { ...(admin === undefined ? {} : { adminKey: admin }), ...(workspace === undefined ? {} : { workspaceKey: workspace }) },
     stop: () => store.close(),
   };
