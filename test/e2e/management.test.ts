@@ -152,6 +152,37 @@ describe.each(setups)("the management API, %s", (setup) => {
     expect(upstream.requests.find(({ url }) => url === "/hook")?.headers["authorization"]).toBe(header);
   });
 
+  test("a model that an integration switches off is refused, and no workspace without access uses it", async () => {
+    const place = { organisation_id: organisation };
+    const other = String((await made("/workspaces", { name: "Other", ...place }))["id"]);
+    const scopes = ["completions.write", "models.list"];
+    const key = await made("/api-keys/workspace/service", { name: "other", scopes, ...place, workspace_id: other });
+    const otherText = canaries.add("other-workspace-key", String(key["key"]));
+    const company = { "x-gateway-config": JSON.stringify({ provider: "@company" }) };
+    const statusIn = async (text: string): Promise<number> => (await ask(text, company)).status;
+    const listed = async (text: string): Promise<string> =>
+      (await send(gateway, "/v1/models", { headers: { "x-gateway-api-key": text } })).text;
+
+    await changed("/integrations/company/models", { models: [{ slug: "gpt-test", enabled: false }] });
+    await soon("a model that is off", async () => (await statusIn(keyText)) === 412);
+    const refused = await ask(keyText, company);
+    expect(refused.error()).toMatchObject({ code: "model_not_allowed", message: expect.stringContaining("@company") });
+    await changed("/integrations/company/models", { models: [{ slug: "gpt-test", enabled: true }], allow_all_models: false });
+    await soon("a model that is on", async () => (await statusIn(keyText)) === 200);
+    expect(JSON.parse(await listed(keyText)).data.filter(({ id }: { id: string }) => id.startsWith("@company/"))).toMatchObject([
+      { id: "@company/gpt-test" },
+    ]);
+
+    expect(await statusIn(otherText)).toBe(200);
+    await changed("/integrations/company/workspaces", { workspaces: [{ id: workspace, enabled: true }] });
+    await soon("a provider that is not there", async () => (await statusIn(otherText)) === 400);
+    expect((await ask(otherText, company)).error()).toMatchObject({ code: "unknown_provider" });
+    await soon("a list without it", async () => !(await listed(otherText)).includes("@company/"));
+    expect(await statusIn(keyText)).toBe(200);
+    await changed("/integrations/company/workspaces", { workspaces: [{ id: other, enabled: true }] });
+    await soon("a provider that is there again", async () => (await statusIn(otherText)) === 200);
+  });
+
   test("a policy holds while it is active", async () => {
     const rule = {
       conditions: [{ key: "metadata.team", value: "web" }],
@@ -226,6 +257,8 @@ describe.each(setups)("the management API, %s", (setup) => {
       "/api-keys",
       "/virtual-keys",
       "/integrations",
+      "/integrations/company/models",
+      "/integrations/company/workspaces",
       "/configs",
       "/guardrails",
       "/policies/rate-limits?status=archived",
@@ -235,7 +268,7 @@ describe.each(setups)("the management API, %s", (setup) => {
         paths.map(async (path) => (await manage("GET", `${path}${path.includes("?") ? "&" : "?"}organisation_id=${organisation}`)).json()),
       );
     const before = await all();
-    expect(before.map(({ total }) => total)).toEqual([2, 2, 2, 1, 2, 1, 1]);
+    expect(before.map(({ total }) => total)).toEqual([3, 3, 2, 1, expect.any(Number), 3, 2, 1, 1]);
     await stop();
     await start();
     expect(await all()).toEqual(before);
@@ -244,7 +277,7 @@ describe.each(setups)("the management API, %s", (setup) => {
   });
 
   test("no secret is in an answer, a log, or a file", () => {
-    const shown = ["saved-key", "rotated-key", "revoked-key", "manager-key"];
+    const shown = ["saved-key", "other-workspace-key", "rotated-key", "revoked-key", "manager-key"];
     expect(heard.length).toBeGreaterThan(40);
     // The text of a key is shown when it is made, and then never again.
     expect(heard.flatMap((text) => canaries.foundIn(text)).sort()).toEqual([...shown].sort());

@@ -21,6 +21,7 @@ export { ERRORS, type ErrorCode, errorBody, GatewayError, toGatewayError, typeOf
 export { headerForCheck, isConnectionHeader, mayReachProvider } from "./forwardable-header.ts";
 export { newId, newSpanId, newTraceId, newUuid } from "./ids.ts";
 export { bufferOfJson, isObject, type JsonObject, jsonOf, MAX_JSON_DEPTH } from "./json.ts";
+export { type ModelAccess, mayUseModel } from "./model-access.ts";
 export { parseJsonBody } from "./parse-json-body.ts";
 export { chooseByWeight } from "./plan/choose-by-weight.ts";
 export { planConfig } from "./plan/plan.ts";

@@ -1,4 +1,5 @@
 import type { JsonObject } from "./json.ts";
+import type { ModelAccess } from "./model-access.ts";
 
 /** A limit on a key or a provider. */
 export interface RateLimit {
@@ -87,6 +88,8 @@ export interface ProviderResource {
   /** Whether a caller may point this provider's credential at a host of its own. Default false. */
   readonly allow_custom_host: boolean;
   readonly rate_limits: readonly RateLimit[];
+  /** What its integration says; absent = all models. */
+  readonly model_access?: ModelAccess;
 }
 
 /** `Resolved.json` of kind providers (all that a tenant may use, without secrets). */

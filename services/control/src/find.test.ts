@@ -85,6 +85,21 @@ describe("declared and saved", () => {
     expect(slugs()).toEqual(["s saved", "t saved"]);
   });
 
+  test("a provider is not there for workspaces that its integration gives no access, by name, by id and in the list", async () => {
+    await open();
+    const access = { everyone: null, workspaces: [{ id: "a", enabled: true }] };
+    const shared = provider("shared", { details: { workspace_access: access } });
+    await save(shared, provider("own", { workspaceId: "b", details: { workspace_access: access } }));
+    for (const name of ["shared", "id-shared"]) {
+      expect(found("provider", name, "org-default", "a")).toMatchObject({ slug: "shared" });
+      expect(found("provider", name, "org-default", "b")).toBeUndefined();
+    }
+    expect(found("provider", "own", "org-default", "b")).toBeUndefined();
+    expect([slugs("org-default", "a"), slugs("org-default", "b")]).toEqual([["shared saved"], []]);
+    await save(nextOf(shared, { details: {} }));
+    expect(slugs("org-default", "b")).toEqual(["shared saved"]);
+  });
+
   test("an organisation and its workspaces come from what is saved as well", async () => {
     await open();
     expect(found("config", "pc", "acme", "lab")).toBeUndefined();

@@ -1,7 +1,7 @@
 import type { Ref } from "@unigate/contracts";
 import { bufferOfJson, jsonOf } from "@unigate/core";
 import type { Sealer } from "@unigate/secrets";
-import { type Item, placeOf } from "./item.ts";
+import { type Item, isSeenIn, placeOf } from "./item.ts";
 import type { LiveSaved } from "./saved/saved.ts";
 import type { Snapshot } from "./snapshot.ts";
 
@@ -52,7 +52,7 @@ export function createFind(snapshot: () => Snapshot, saved: Pick<LiveSaved, "fin
     const seen = () =>
       withoutNamesakes(
         snapshot().seen("provider", organisationId, workspaceId),
-        savedItems.filter((item) => item.workspaceId === null || item.workspaceId === workspaceId),
+        savedItems.filter((item) => isSeenIn(item, workspaceId)),
       );
     return list({ kind: "providers", id: "", organisationId, workspaceId }, savedItems, seen, (all) => ({ providers: all }));
   }

@@ -1,6 +1,7 @@
 import type { Sealed } from "@unigate/contracts";
 import { bufferOfJson } from "@unigate/core";
 import type { Sealer } from "@unigate/secrets";
+import { mayUse, type WorkspaceAccess } from "./workspace-access.ts";
 
 /** A saved thing as Resolve gives it out. */
 export interface Item {
@@ -18,6 +19,13 @@ export interface Item {
   readonly keyHash: Buffer | null;
   /** What says that it is there, for people: "unigate.yaml". Absent for what comes with the installation. */
   readonly source?: string;
+  /** Of a provider of an integration: which of the workspaces that would see it may. */
+  readonly workspaceAccess?: WorkspaceAccess;
+}
+
+/** Whether a workspace's requests see an item. */
+export function isSeenIn({ workspaceId: own, workspaceAccess }: Item, workspaceId: string): boolean {
+  return (own === null || own === workspaceId) && mayUse(workspaceAccess, workspaceId);
 }
 
 /** An item before it is sealed and versioned. */

@@ -14,6 +14,8 @@ export interface CatalogueProvider {
   readonly envKey: string | null;
   /** Works without a credential. */
   readonly keyless?: boolean;
+  /** Ids that are known. */
+  readonly models?: readonly string[];
 }
 
 type SealingPart = Pick<Sealer, "seal">;

@@ -45,7 +45,7 @@ export interface TestApi {
 }
 
 const CATALOGUE = [
-  { id: "openai", envKey: "OPENAI_API_KEY" },
+  { id: "openai", envKey: "OPENAI_API_KEY", models: ["gpt-a", "gpt-b"] },
   { id: "azure-openai", envKey: null },
   { id: "bedrock", envKey: null },
   { id: "mock", envKey: null, keyless: true },

@@ -33,13 +33,14 @@ export function workspaceOf(asked: Pick<Asked, "api" | "caller" | "organisationI
     if (absent || named === caller.workspaceId) return caller.workspaceId;
   } else {
     if (absent) return null;
-    const found = workspaceId(asked, named);
+    const found = workspaceIdOf(asked, named);
     if (found !== null) return found;
   }
   throw new GatewayError("not_found", "There is no such workspace.", { param: "workspace_id" });
 }
 
-function workspaceId({ api, organisationId }: Pick<Asked, "api" | "organisationId">, named: string): string | null {
+/** The id of a workspace of the organisation; null = there is none of this name. */
+export function workspaceIdOf({ api, organisationId }: Pick<Asked, "api" | "organisationId">, named: string): string | null {
   if (named === DEFAULT_WORKSPACE) return named;
   const declared = api
     .snapshot()

@@ -7,8 +7,10 @@ import { deleteConfig, getConfig, listConfigs, listConfigVersions } from "./conf
 import { createConfig, updateConfig } from "./configs/save.ts";
 import { deleteGuardrail, getGuardrail, listGuardrails } from "./guardrails/read.ts";
 import { createGuardrail, updateGuardrail } from "./guardrails/save.ts";
+import { deleteModels, listModels, updateModels } from "./integrations/models.ts";
 import { deleteIntegration, getIntegration, listIntegrations } from "./integrations/read.ts";
 import { createIntegration, updateIntegration } from "./integrations/save.ts";
+import { listAccess, updateAccess } from "./integrations/workspaces.ts";
 import type { ApiRoute, Method } from "./match-route.ts";
 import { createOrganisation, deleteOrganisation, getOrganisation, listOrganisations, updateOrganisation } from "./organisations.ts";
 import { deleteProvider, getProvider, getVirtualKey, listProviders, listVirtualKeys } from "./providers/read.ts";
@@ -71,6 +73,11 @@ export const apiRoutes: readonly ApiRoute[] = [
   { method: "GET", path: "/integrations/{slug}", scopes: either("integrations", "read"), endpoint: getIntegration },
   { method: "PUT", path: "/integrations/{slug}", scopes: either("integrations", "update"), endpoint: updateIntegration },
   { method: "DELETE", path: "/integrations/{slug}", scopes: either("integrations", "delete"), endpoint: deleteIntegration },
+  { method: "GET", path: "/integrations/{slug}/models", scopes: either("integrations", "read"), endpoint: listModels },
+  { method: "PUT", path: "/integrations/{slug}/models", scopes: either("integrations", "update"), endpoint: updateModels },
+  { method: "DELETE", path: "/integrations/{slug}/models", scopes: either("integrations", "update"), endpoint: deleteModels },
+  { method: "GET", path: "/integrations/{slug}/workspaces", scopes: either("integrations", "read"), endpoint: listAccess },
+  { method: "PUT", path: "/integrations/{slug}/workspaces", scopes: either("integrations", "update"), endpoint: updateAccess },
 
   { method: "POST", path: "/providers", scopes: ["providers.create"], endpoint: createProvider },
   { method: "GET", path: "/providers", scopes: ["providers.list"], endpoint: listProviders },

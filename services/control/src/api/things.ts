@@ -1,6 +1,7 @@
 import { GatewayError, isObject, jsonOf } from "@unigate/core";
 import type { Item } from "../item.ts";
 import type { SavedKind, SavedRow } from "../saved/types.ts";
+import { mayUse, workspaceAccessOf } from "../workspace-access.ts";
 import type { Asked } from "./asked.ts";
 import type { Caller } from "./caller.ts";
 import { invalidField } from "./read-fields.ts";
@@ -106,5 +107,6 @@ function rowOf({ id, organisationId, workspaceId, json, sealed }: Item, kind: Sa
 function isSeen(caller: Caller, row: SavedRow): boolean {
   if (caller.workspaceId === null) return true;
   if (row.kind === "workspace") return row.id === caller.workspaceId;
-  return row.workspaceId === caller.workspaceId || (row.workspaceId === null && SHARED.has(row.kind));
+  if (row.workspaceId === caller.workspaceId) return true;
+  return row.workspaceId === null && SHARED.has(row.kind) && mayUse(workspaceAccessOf(row), caller.workspaceId);
 }

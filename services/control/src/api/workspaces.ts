@@ -88,7 +88,7 @@ export const deleteWorkspace = endpoint({ body: null, query: anyQuery }, async (
 });
 
 /** The workspaces that the caller sees; each organisation has a default one, whether anything says so or not. */
-function everyWorkspace(asked: Asked): Thing[] {
+export function everyWorkspace(asked: Asked): Thing[] {
   const found = thingsOf(asked, "workspace");
   const { caller, organisationId } = asked;
   const hasDefault = found.some(({ row }) => row.id === DEFAULT_WORKSPACE);

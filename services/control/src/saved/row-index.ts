@@ -1,7 +1,8 @@
 import type { Ref } from "@unigate/contracts";
 import { bufferOfJson } from "@unigate/core";
 import type { Sealer } from "@unigate/secrets";
-import type { Item } from "../item.ts";
+import { type Item, isSeenIn } from "../item.ts";
+import { workspaceAccessOf } from "../workspace-access.ts";
 import { textOfRow } from "./row-json.ts";
 import { idKey, nameKey, slugKey } from "./row-state.ts";
 import type { SavedKind, SavedRow } from "./types.ts";
@@ -109,10 +110,8 @@ export function createRowIndex(sealer: Pick<Sealer, "fingerprint">): RowIndex {
       if (ref.kind === "api_key") return key(ref);
       const { organisationId = "", workspaceId = "" } = ref.tenant ?? {};
       if (ref.kind === "organisation") return seen(byId.get(idKey("organisation", organisationId)));
-      const found = holder(ref.kind, organisationId, ref.id);
-      if (found === undefined) return undefined;
-      const wall = ref.kind === "workspace" ? null : found.row.workspaceId;
-      return wall === null || wall === workspaceId ? seen(found) : undefined;
+      const found = seen(holder(ref.kind, organisationId, ref.id));
+      return found === undefined || ref.kind === "workspace" || isSeenIn(found, workspaceId) ? found : undefined;
     },
     items(kind, organisationId) {
       const group = groups.get(groupKey(kind, organisationId));
@@ -136,6 +135,7 @@ function forget(group: Group | undefined): void {
 function makeItem(row: SavedRow, sealer: Pick<Sealer, "fingerprint">): Item {
   const { kind, id, slug, organisationId, workspaceId, resource, sealed, keyHashes } = row;
   const [hash] = keyHashes;
+  const workspaceAccess = workspaceAccessOf(row);
   return {
     kind,
     id: kind === "api_key" ? id : slug,
@@ -146,6 +146,7 @@ function makeItem(row: SavedRow, sealer: Pick<Sealer, "fingerprint">): Item {
     // Of all that it says, not of its number: a row that comes back from a backup may have a number again.
     version: sealer.fingerprint(textOfRow(row)),
     keyHash: hash === undefined ? null : Buffer.from(hash, "hex"),
+    ...(workspaceAccess === undefined ? {} : { workspaceAccess }),
   };
 }
 

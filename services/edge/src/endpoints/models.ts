@@ -1,4 +1,4 @@
-import { type Call, GatewayError, type ProviderListResource } from "@unigate/core";
+import { type Call, GatewayError, mayUseModel, type ProviderListResource } from "@unigate/core";
 import { findProvider } from "@unigate/providers";
 import type { EdgeDeps } from "../deps.ts";
 import type { Principal } from "../principal.ts";
@@ -23,14 +23,13 @@ export async function listModels(
   const found = await deps.resolver.resolve<ProviderListResource>(ref, call);
   const { allowed_models, allowed_providers } = principal.key;
   const data: Model[] = [];
-  const add = (slug: string, providerId: string): void => {
-    for (const model of findProvider(providerId)?.models ?? []) {
-      if (allowed_models !== null && !allowed_models.includes(model)) continue;
-      data.push({ id: slug === "" ? model : `@${slug}/${model}`, object: "model", created: 0, owned_by: providerId });
+  for (const { slug, provider, model_access } of found?.value.providers ?? []) {
+    if (allowed_providers !== null && !allowed_providers.includes(slug)) continue;
+    const known = findProvider(provider)?.models ?? [];
+    for (const model of new Set([...known, ...(model_access?.enabled ?? [])])) {
+      if ((allowed_models !== null && !allowed_models.includes(model)) || !mayUseModel(model_access, model)) continue;
+      data.push({ id: `@${slug}/${model}`, object: "model", created: 0, owned_by: provider });
     }
-  };
-  for (const provider of found?.value.providers ?? []) {
-    if (allowed_providers === null || allowed_providers.includes(provider.slug)) add(provider.slug, provider.provider);
   }
   return { object: "list", data, total_count: data.length };
 }

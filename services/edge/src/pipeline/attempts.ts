@@ -66,7 +66,7 @@ async function attemptTarget(run: Run, admitted: AdmittedTarget): Promise<Target
       return ended(failedAttempt(new GatewayError("hooks_failed", "The guardrail checks on the request failed.")));
     if (before.rewritten !== null) {
       shaped = rewriteBody(shaped, before.rewritten);
-      refuseModel(run, shaped.model);
+      refuseModel(run, target, shaped.model);
     }
     cache = await lookUp(run, leaf.cache, target, shaped);
     // Stored by whoever asked first, perhaps without these checks.

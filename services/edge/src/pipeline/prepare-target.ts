@@ -1,4 +1,4 @@
-import { type CompiledLeaf, GatewayError, type PlanLeaf, type PlanNode } from "@unigate/core";
+import { type CompiledLeaf, GatewayError, mayUseModel, type PlanLeaf, type PlanNode } from "@unigate/core";
 import { type AttemptResult, failedAttempt } from "./attempt-result.ts";
 import { newHookState, type Run } from "./run-state.ts";
 import { cancelError } from "./steps/call.ts";
@@ -51,7 +51,7 @@ async function prepareTarget(run: Run, planned: PlanLeaf): Promise<AdmittedTarge
   let target: ResolvedTarget | null = null;
   try {
     target = await resolveTarget(run, leaf, modelNamed(run));
-    refuseModel(run, shaped.model);
+    refuseModel(run, target, shaped.model);
   } catch (error) {
     if (!run.call.cancel.cancelled && !(error instanceof GatewayError)) throw error;
     const failure = run.call.cancel.cancelled ? failedAttempt(cancelError(run.call), true) : failedAttempt(error as GatewayError);
@@ -67,9 +67,12 @@ function modelNamed(run: Run): string | undefined {
   return run.request.query.includes("model=") ? (new URLSearchParams(run.request.query).get("model") ?? undefined) : undefined;
 }
 
-/** A proxied request need not name a model; when it does, the key's list holds for it too. */
-export function refuseModel(run: Run, model: string): void {
+/** What the key and the provider's integration say. A proxied request need not name a model; when it does, both hold for it too. */
+export function refuseModel(run: Run, { slug, resource }: ResolvedTarget, model: string): void {
+  if (run.request.surface === "proxy" && model === "") return;
   const allowed = run.request.principal.key.allowed_models;
-  if (allowed === null || allowed.includes(model) || (run.request.surface === "proxy" && model === "")) return;
-  throw new GatewayError("model_not_allowed", `The API key may not use the model "${model}".`, { param: "model" });
+  if (allowed !== null && !allowed.includes(model))
+    throw new GatewayError("model_not_allowed", `The API key may not use the model "${model}".`, { param: "model" });
+  if (!mayUseModel(resource?.model_access, model))
+    throw new GatewayError("model_not_allowed", `The model "${model}" is switched off for the provider "@${slug}".`, { param: "model" });
 }

@@ -40,13 +40,19 @@ export function connect(
     ...(base.workspace_id === null ? {} : { workspace: base.workspace_id }),
   };
   const hasCredentials = former !== null && former.sealed !== null;
-  const { json, credentials, findings } = readProvider(item, catalogue, hasCredentials);
+  const { json: read, credentials, findings } = readProvider(item, catalogue, hasCredentials);
+  const json: ProviderResource = { ...read, ...modelRule(former?.json) };
   refuseFindings(findings.map(({ path, message }) => ({ path: names[path] ?? path, message })));
   const kept = openFor(sealer, former?.sealed ?? null, base.organisation_id, place);
   if (former !== null) refuseMovedCredential(former.json, json, { stored: Object.keys(kept), given: Object.keys(credentials), names });
   if (Object.keys(credentials).length === 0) return { json, sealed: former?.sealed ?? null };
   const all = { ...kept, ...credentials };
   return { json, sealed: sealer.seal(all, base.organisation_id, place) };
+}
+
+/** What an integration says of models is not a connection's to change. */
+function modelRule(provider: ProviderResource | undefined): Pick<ProviderResource, "model_access"> {
+  return provider?.model_access === undefined ? {} : { model_access: provider.model_access };
 }
 
 /** Credentials that are about to be sealed again, in plain. */

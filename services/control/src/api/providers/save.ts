@@ -4,11 +4,14 @@ import { rateLimits, slug } from "../../declared/grammar.ts";
 import { providerPlace } from "../../providers.ts";
 import { rateLimitsOf } from "../../rate-limits.ts";
 import type { SavedRow } from "../../saved/types.ts";
+import { mayUse, workspaceAccessOf } from "../../workspace-access.ts";
 import { type Asked, endpoint } from "../asked.ts";
 import { anyQuery, name, note, notYet, place, text } from "../fields.ts";
+import { modelAccessOf } from "../integrations/model-rules.ts";
 import { integrationOf } from "../integrations/read.ts";
 import { newSlug } from "../new-names.ts";
 import { workspaceOf } from "../place.ts";
+import { invalidField } from "../read-fields.ts";
 import { changeableOf, refuseDeclared, thingOf } from "../things.ts";
 import { newRow, nextRow, withGiven, write } from "../write.ts";
 import { integrationPlace, openFor } from "./connect.ts";
@@ -61,6 +64,9 @@ export function providerOfIntegration(
   { slug: chosen, name: shown, note: said, workspaceId, isDefault }: NewProvider,
 ): SavedRow {
   refuseDeclared(asked, "provider", chosen, "slug");
+  const access = workspaceAccessOf(integration);
+  if (workspaceId !== null && !mayUse(access, workspaceId))
+    throw invalidField("workspace_id", `the workspace has no access to the integration "${integration.slug}"`);
   return newRow(asked, {
     kind: "provider",
     id: newUuid(asked.api.clock.now()),
@@ -68,7 +74,13 @@ export function providerOfIntegration(
     organisationId: integration.organisationId,
     workspaceId,
     ...connectionFor(asked, integration, chosen, workspaceId, []),
-    details: { name: shown, note: said, integration_id: integration.id, is_default: isDefault },
+    details: {
+      name: shown,
+      note: said,
+      integration_id: integration.id,
+      is_default: isDefault,
+      ...(access === undefined ? {} : { workspace_access: { ...access } }),
+    },
   });
 }
 
@@ -89,7 +101,9 @@ export function connectionFor(
   limits: ProviderResource["rate_limits"],
 ): Pick<SavedRow, "resource" | "sealed"> {
   const { organisationId, sealed } = integration;
-  const json: ProviderResource = { ...integrationOf(integration), slug: chosen, workspace_id: workspaceId, rate_limits: limits };
+  const access = modelAccessOf(integration);
+  const rule = access === null ? {} : { model_access: access };
+  const json: ProviderResource = { ...integrationOf(integration), ...rule, slug: chosen, workspace_id: workspaceId, rate_limits: limits };
   const credentials = openFor(api.sealer, sealed, organisationId, integrationPlace(integration.slug));
   const isKeyless = Object.keys(credentials).length === 0;
   return { resource: { ...json }, sealed: isKeyless ? null : api.sealer.seal(credentials, organisationId, providerPlace(chosen)) };
