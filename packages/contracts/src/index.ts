@@ -27,6 +27,7 @@ export {
 export {
   AdminReply,
   AdminRequest,
+  ApiDescription,
   Change,
   ControlDefinition,
   Ref,

@@ -40,6 +40,7 @@ export type {
   RateLimit,
   RateLimitPolicy,
 } from "./resources.ts";
+export type { RouteDescription } from "./route-description.ts";
 export { type Credentials, Secret } from "./secret.ts";
 export { type NamedTrace, startTrace, type TraceContext, w3cSpanId, w3cTraceId } from "./trace.ts";
 export { completionTokens, emptyUsage, promptTokens, sumUsage, type Usage } from "./usage.ts";

@@ -1,6 +1,9 @@
-import type { ControlPort, Ref, Resolved } from "@unigate/contracts";
+import type { ApiDescription, ControlPort, Ref, Resolved } from "@unigate/contracts";
+import { bufferOfJson } from "@unigate/core";
 import { RpcError } from "@unigate/rpc";
+import { describeRoutes } from "./api/describe.ts";
 import { createManagementApi, type ManagementDeps } from "./api/management-api.ts";
+import { apiRoutes } from "./api/routes.ts";
 import type { ControlDeps, ControlStore } from "./store.ts";
 
 /** What the management API needs beside the store. */
@@ -15,6 +18,7 @@ export function createControlService(store: Pick<ControlStore, "find" | "hub" | 
   const manage = createManagementApi({ ...deps, saved: store.saved, snapshot: () => store.snapshot() }, (cause) => {
     deps.log.error({ error: cause instanceof Error ? (cause.stack ?? cause.message) : String(cause) }, "a management request failed");
   });
+  const description: ApiDescription = { routesJson: bufferOfJson(describeRoutes(apiRoutes)) };
   return {
     async resolve({ refs }) {
       if (refs.length > MAX_REFS) throw new RpcError("INVALID_ARGUMENT", `at most ${MAX_REFS} refs a call`);
@@ -23,6 +27,7 @@ export function createControlService(store: Pick<ControlStore, "find" | "hub" | 
     },
     watch: (request, call) => store.hub.watch(request, call.cancel),
     handle: (request) => manage(request),
+    describe: async () => description,
   };
 }
 

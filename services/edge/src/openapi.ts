@@ -1,30 +1,14 @@
+import type { JsonObject, RouteDescription } from "@unigate/core";
 import { routes } from "./routes.ts";
 
 const ERROR = { description: "Error", content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } } };
 
-/** The OpenAPI description, made from the route table. */
-export function openApi(version: string): object {
-  const paths: Record<string, Record<string, object>> = {};
-  for (const route of routes) {
-    const parameters = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-      name,
-      in: "path",
-      required: true,
-      schema: { type: "string" },
-    }));
-    paths[`/v1${route.path}`] = {
-      ...paths[`/v1${route.path}`],
-      [route.method.toLowerCase()]: {
-        summary: route.summary,
-        operationId: `${route.method.toLowerCase()}${route.path.replaceAll(/[/{}_]+(\w)?/g, (_, letter?: string) => letter?.toUpperCase() ?? "")}`,
-        parameters,
-        ...(route.method === "POST"
-          ? { requestBody: { required: true, content: { "application/json": { schema: { type: "object" } } } } }
-          : {}),
-        responses: { 200: { description: "OK" }, default: ERROR },
-        "x-scopes": route.scopes,
-      },
-    };
+/** The OpenAPI description, made from the edge's route table and the routes of the management API. */
+export function openApi(version: string, management: readonly RouteDescription[]): object {
+  const paths: Record<string, JsonObject> = {};
+  for (const route of [...ownRoutes(), ...management]) {
+    const path = `/v1${route.path}`;
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) };
   }
   return {
     openapi: "3.1.0",
@@ -36,26 +20,63 @@ export function openApi(version: string): object {
         gatewayKey: { type: "apiKey", in: "header", name: "x-gateway-api-key" },
         bearer: { type: "http", scheme: "bearer" },
       },
-      schemas: {
-        Error: {
-          type: "object",
-          required: ["error"],
-          properties: {
-            error: {
-              type: "object",
-              required: ["message", "type", "param", "code"],
-              properties: {
-                message: { type: "string" },
-                type: { type: "string" },
-                param: { type: ["string", "null"] },
-                code: { type: ["string", "null"] },
-              },
-            },
-            provider: { type: "string" },
-            hook_results: { type: "object" },
-          },
-        },
-      },
+      schemas: { Error: ERROR_BODY },
     },
   };
 }
+
+function ownRoutes(): RouteDescription[] {
+  return routes.map(({ method, path, summary, scopes }) => {
+    const body = method === "POST" ? { type: "object", minProperties: 1 } : null;
+    return { method, path, summary, scopes, adminOnly: false, query: [], body, answer: null };
+  });
+}
+
+function operationOf({ method, path, summary, scopes, adminOnly, query, body, answer }: RouteDescription): JsonObject {
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: "path", required: true, schema: { type: "string" } }));
+  const inQuery = query.map(({ name, required, schema }) => ({ name, in: "query", required, schema }));
+  return {
+    summary,
+    description: adminOnly
+      ? "Only the admin key may do this."
+      : `The API key needs ${scopes.length > 1 ? "one of " : ""}${scopes.join(", ")}.`,
+    operationId: operationId(method, path),
+    parameters: [...inPath, ...inQuery],
+    ...(body === null ? {} : { requestBody: { required: needsBody(body), content: { "application/json": { schema: body } } } }),
+    responses: {
+      200: { description: "OK", ...(answer === null ? {} : { content: { "application/json": { schema: answer } } }) },
+      default: ERROR,
+    },
+    "x-required-scopes": scopes,
+  };
+}
+
+/** No body says as much as an empty one. */
+function needsBody({ required, minProperties }: JsonObject): boolean {
+  return minProperties !== undefined || (Array.isArray(required) && required.length > 0);
+}
+
+/** "getConfigsSlugVersions" of GET /configs/{slug}/versions. */
+function operationId(method: string, path: string): string {
+  const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
+  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
+}
+
+const ERROR_BODY = {
+  type: "object",
+  required: ["error"],
+  properties: {
+    error: {
+      type: "object",
+      required: ["message", "type", "param", "code"],
+      properties: {
+        message: { type: "string" },
+        type: { type: "string" },
+        param: { type: ["string", "null"] },
+        code: { type: ["string", "null"] },
+      },
+    },
+    provider: { type: "string" },
+    hook_results: { type: "object" },
+  },
+};

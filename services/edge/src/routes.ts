@@ -1,7 +1,7 @@
 /** What serves a path. */
 export type RouteKind = "chat" | "models" | "model" | "logs" | "log" | "proxy" | "management";
 
-/** One public endpoint. /openapi.json is printed from this table. */
+/** One public endpoint. /openapi.json is printed from this table, and from what control says of the management API. */
 export interface Route {
   readonly method: "GET" | "POST";
   readonly path: string;

@@ -36,17 +36,34 @@ export interface Asked<Body = unknown, Query = unknown> {
   readonly namedWorkspace?: unknown;
 }
 
-/** Answers a request, as JSON with status 200. Throws GatewayError; a SavedConflict is tried once more. */
-export type Endpoint = (asked: Asked) => Promise<JsonObject>;
+/** What an endpoint takes and answers. The description of the API is made of it. */
+export interface Contract<Body extends z.ZodType | null = z.ZodType | null, Query extends z.ZodObject = z.ZodObject> {
+  /** A few words for people. */
+  readonly summary: string;
+  /** Null = it takes none. */
+  readonly body: Body;
+  readonly query: Query;
+  readonly answer: z.ZodType;
+}
 
-/** An endpoint whose body or query have a schema; null = it has none, and a query is then a fault of the caller. */
-export function endpoint<Body extends z.ZodType | null, Query extends z.ZodType>(
-  schemas: { readonly body: Body; readonly query: Query },
+/** One thing that the management API can do. */
+export interface Endpoint {
+  readonly contract: Contract;
+  /** Answers a request, as JSON with status 200. Throws GatewayError; a SavedConflict is tried once more. */
+  answer(asked: Asked): Promise<JsonObject>;
+}
+
+/** An endpoint whose body and query are read by its contract first. */
+export function endpoint<Body extends z.ZodType | null, Query extends z.ZodObject>(
+  contract: Contract<Body, Query>,
   answer: (asked: Asked<Body extends z.ZodType ? z.infer<Body> : null, z.infer<Query>>) => Promise<JsonObject> | JsonObject,
 ): Endpoint {
-  return async (asked) => {
-    const query = readFields(schemas.query, asked.query);
-    const body = schemas.body === null ? null : readFields(schemas.body, asked.body);
-    return answer({ ...asked, body, query } as Parameters<typeof answer>[0]);
+  return {
+    contract,
+    async answer(asked) {
+      const query = readFields(contract.query, asked.query);
+      const body = contract.body === null ? null : readFields(contract.body, asked.body);
+      return answer({ ...asked, body, query } as Parameters<typeof answer>[0]);
+    },
   };
 }

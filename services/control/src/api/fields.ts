@@ -16,7 +16,7 @@ export const anyQuery = z.strictObject({ organisation_id: text.optional() });
 /** A field of the specification that says something we cannot do yet: refused, never ignored. */
 export function notYet(what: string): z.ZodType {
   const isNothing = (value: unknown): boolean => value === undefined || value === null || (Array.isArray(value) && value.length === 0);
-  return z.unknown().refine(isNothing, `${what} are not available yet`).optional();
+  return z.unknown().refine(isNothing, `${what} are not available yet`).describe("Not available yet.").optional();
 }
 
 /** Unix ms as the API writes times; null when it is not known. */

@@ -13,6 +13,7 @@ export function wholeNumber(least: number, most: number): z.ZodType<number | und
     .regex(/^\d{1,9}$/, expected)
     .transform(Number)
     .refine((value) => value >= least && value <= most, expected)
+    .meta({ type: "integer", minimum: least, maximum: most })
     .optional();
 }
 

@@ -55,10 +55,10 @@ async function answer(api: ApiDeps, bound: RequestBound, request: AdminRequest):
 /** Somebody else was faster: the change is made once more from what is there now. */
 async function twice({ endpoint }: ApiRoute, asked: Asked): Promise<JsonObject> {
   try {
-    return await endpoint(asked);
+    return await endpoint.answer(asked);
   } catch (reason) {
     if (!(reason instanceof SavedConflict) || reason.what !== "changed") throw reason;
-    return endpoint(asked);
+    return endpoint.answer(asked);
   }
 }
 

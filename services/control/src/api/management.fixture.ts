@@ -1,6 +1,7 @@
 import type { AdminReply } from "@unigate/contracts";
 import { type ApiKeyResource, compileConfig, type JsonObject } from "@unigate/core";
 import { createSealer } from "@unigate/secrets";
+import { expect } from "vitest";
 import { declaredConfigs } from "../configs.ts";
 import { declaredGuardrails } from "../guardrails.ts";
 import type { Draft } from "../item.ts";
@@ -10,6 +11,9 @@ import { declaredProviders } from "../providers.ts";
 import { makeSnapshot } from "../snapshot.ts";
 import type { ApiDeps } from "./asked.ts";
 import { createManagementApi } from "./management-api.ts";
+import { matchRoute } from "./match-route.ts";
+import { readPath } from "./read-request.ts";
+import { apiRoutes } from "./routes.ts";
 import { createMemorySaved, type MemorySaved } from "./saved-in-memory.fixture.ts";
 
 export const NOW = Date.parse("2030-01-01T00:00:00Z");
@@ -118,7 +122,9 @@ export function createTestApi({ requestsPerMinute = 0 } = {}): TestApi {
         tenant: { organisationId, workspaceId: workspaceId ?? "ws-default" },
       });
       answers.push(JSON.stringify(reply.headers) + reply.body.toString());
-      return answerOf(reply);
+      const answer = answerOf(reply);
+      if (answer.status === 200) expectDescribed(method, path, answer.json);
+      return answer;
     },
     async key(scopes, more = {}) {
       keys += 1;
@@ -145,6 +151,13 @@ export function createTestApi({ requestsPerMinute = 0 } = {}): TestApi {
     },
   };
   return api;
+}
+
+/** Every answer says what its contract says, and nothing more. */
+function expectDescribed(method: string, path: string, json: JsonObject): void {
+  const matched = matchRoute(apiRoutes, method, readPath(path).segments);
+  if (matched.kind === "found") expect(matched.route.endpoint.contract.answer.parse(json)).toEqual(json);
+  else throw new Error(`${method} ${path} was answered by no route`);
 }
 
 function answerOf({ status, headers, body }: AdminReply): TestAnswer {

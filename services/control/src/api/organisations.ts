@@ -2,11 +2,13 @@ import { GatewayError, type JsonObject } from "@unigate/core";
 import { z } from "zod";
 import type { SavedKind, SavedRow } from "../saved/types.ts";
 import { DEFAULT_WORKSPACE, type OrganisationResource } from "../tenants.ts";
+import { deleted, listFields } from "./answers.ts";
 import { type Asked, endpoint } from "./asked.ts";
 import { isoTime, name, note } from "./fields.ts";
 import { listOf, paging } from "./listing.ts";
 import { newSlug } from "./new-names.ts";
 import { HOME_OF_ORGANISATIONS } from "./place.ts";
+import { changedOrganisationAnswer, newOrganisationAnswer, organisationAnswer } from "./tenant-answers.ts";
 import { type Thing, thingsOf } from "./things.ts";
 import { newRow, nextRow, removal, withGiven, write } from "./write.ts";
 
@@ -19,45 +21,57 @@ const listQuery = z.strictObject({ current_page: paging.current_page, page_size:
 const KINDS: readonly SavedKind[] = ["workspace", "api_key", "integration", "provider", "config", "guardrail", "rate_limit_policy"];
 
 /** POST /admin/organisations: with a workspace "ws-default", as every organisation. */
-export const createOrganisation = endpoint({ body: newOrganisation, query: noQuery }, async (asked) => {
-  const id = newSlug("org-", asked.body.name);
-  const resource: OrganisationResource = { id, name: asked.body.name, default_workspace_id: DEFAULT_WORKSPACE };
-  const row = newRow(asked, {
-    kind: "organisation",
-    id,
-    slug: id,
-    organisationId: HOME_OF_ORGANISATIONS,
-    workspaceId: null,
-    resource: { ...resource },
-    details: { description: asked.body.description ?? null },
-  });
-  await write(asked.api, [{ put: row }]);
-  return { id, object: "organisation", default_workspace_id: DEFAULT_WORKSPACE };
-});
-
-export const listOrganisations = endpoint({ body: null, query: listQuery }, (asked) =>
-  listOf(everyOrganisation(asked), asked.query, organisationRow),
+export const createOrganisation = endpoint(
+  { summary: "Make an organisation", body: newOrganisation, query: noQuery, answer: newOrganisationAnswer },
+  async (asked) => {
+    const id = newSlug("org-", asked.body.name);
+    const resource: OrganisationResource = { id, name: asked.body.name, default_workspace_id: DEFAULT_WORKSPACE };
+    const row = newRow(asked, {
+      kind: "organisation",
+      id,
+      slug: id,
+      organisationId: HOME_OF_ORGANISATIONS,
+      workspaceId: null,
+      resource: { ...resource },
+      details: { description: asked.body.description ?? null },
+    });
+    await write(asked.api, [{ put: row }]);
+    return { id, object: "organisation", default_workspace_id: DEFAULT_WORKSPACE };
+  },
 );
 
-export const getOrganisation = endpoint({ body: null, query: noQuery }, (asked) => organisationRow(organisationAsked(asked)));
+export const listOrganisations = endpoint(
+  { summary: "All organisations", body: null, query: listQuery, answer: z.object(listFields(organisationAnswer)) },
+  (asked) => listOf(everyOrganisation(asked), asked.query, organisationRow),
+);
 
-export const updateOrganisation = endpoint({ body: changedOrganisation, query: noQuery }, async (asked) => {
-  const row = changeable(asked);
-  const { name: shown, description } = asked.body;
-  const resource = withGiven(row.resource ?? {}, { name: shown });
-  await write(asked.api, [{ put: nextRow(asked, row, { resource, details: withGiven(row.details, { description }) }) }]);
-  return { id: row.id, object: "organisation" };
-});
+export const getOrganisation = endpoint({ summary: "One organisation", body: null, query: noQuery, answer: organisationAnswer }, (asked) =>
+  organisationRow(organisationAsked(asked)),
+);
+
+export const updateOrganisation = endpoint(
+  { summary: "Change an organisation", body: changedOrganisation, query: noQuery, answer: changedOrganisationAnswer },
+  async (asked) => {
+    const row = changeable(asked);
+    const { name: shown, description } = asked.body;
+    const resource = withGiven(row.resource ?? {}, { name: shown });
+    await write(asked.api, [{ put: nextRow(asked, row, { resource, details: withGiven(row.details, { description }) }) }]);
+    return { id: row.id, object: "organisation" };
+  },
+);
 
 /** DELETE /admin/organisations/{id}: only when it is empty. */
-export const deleteOrganisation = endpoint({ body: null, query: noQuery }, async (asked) => {
-  const row = changeable(asked);
-  const left = KINDS.find((kind) => asked.api.saved.list(kind, row.id).length > 0);
-  if (left !== undefined)
-    throw new GatewayError("conflict", `The organisation still has things of kind ${left.replaceAll("_", " ")}; delete them first.`);
-  await write(asked.api, [removal(row)]);
-  return { success: true };
-});
+export const deleteOrganisation = endpoint(
+  { summary: "Delete an empty organisation", body: null, query: noQuery, answer: deleted },
+  async (asked) => {
+    const row = changeable(asked);
+    const left = KINDS.find((kind) => asked.api.saved.list(kind, row.id).length > 0);
+    if (left !== undefined)
+      throw new GatewayError("conflict", `The organisation still has things of kind ${left.replaceAll("_", " ")}; delete them first.`);
+    await write(asked.api, [removal(row)]);
+    return { success: true };
+  },
+);
 
 /** Organisations are asked about one by one: each declared one is its own, the saved ones stand at home. */
 function everyOrganisation({ api, caller }: Pick<Asked, "api" | "caller">): Thing[] {

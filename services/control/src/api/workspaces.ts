@@ -2,11 +2,13 @@ import { GatewayError, type JsonObject } from "@unigate/core";
 import { z } from "zod";
 import type { SavedKind, SavedRow } from "../saved/types.ts";
 import { DEFAULT_WORKSPACE, type WorkspaceResource } from "../tenants.ts";
+import { deleted, listFields } from "./answers.ts";
 import { requireOrganisationKey } from "./api-keys/key-rights.ts";
 import { type Asked, endpoint } from "./asked.ts";
 import { anyQuery, isoTime, name, note, notYet, text } from "./fields.ts";
 import { listOf, paging } from "./listing.ts";
 import { newSlug } from "./new-names.ts";
+import { savedWorkspaceAnswer, workspaceAnswer } from "./tenant-answers.ts";
 import { changeableOf, type Thing, thingOf, thingsOf } from "./things.ts";
 import { newRow, nextRow, removal, withGiven, write } from "./write.ts";
 
@@ -26,66 +28,78 @@ const listQuery = z.strictObject({ ...paging, status: z.string().optional(), nam
 const KINDS: readonly SavedKind[] = ["api_key", "integration", "provider", "config", "guardrail", "rate_limit_policy"];
 
 /** POST /workspaces */
-export const createWorkspace = endpoint({ body: newWorkspace, query: anyQuery }, async (asked) => {
-  requireOrganisationKey(asked);
-  const { organisationId, body } = asked;
-  const id = newSlug("ws-", body.name);
-  const resource: WorkspaceResource = {
-    id,
-    name: body.name,
-    organisation_id: organisationId,
-    defaults: { config_id: null, metadata: body.defaults?.metadata ?? {} },
-  };
-  const row = newRow(asked, {
-    kind: "workspace",
-    id,
-    slug: id,
-    organisationId,
-    workspaceId: null,
-    resource: { ...resource },
-    details: { description: body.description ?? null },
-  });
-  await write(asked.api, [{ put: row }]);
-  return { id, slug: id, object: "workspace" };
-});
+export const createWorkspace = endpoint(
+  { summary: "Make a workspace", body: newWorkspace, query: anyQuery, answer: savedWorkspaceAnswer },
+  async (asked) => {
+    requireOrganisationKey(asked);
+    const { organisationId, body } = asked;
+    const id = newSlug("ws-", body.name);
+    const resource: WorkspaceResource = {
+      id,
+      name: body.name,
+      organisation_id: organisationId,
+      defaults: { config_id: null, metadata: body.defaults?.metadata ?? {} },
+    };
+    const row = newRow(asked, {
+      kind: "workspace",
+      id,
+      slug: id,
+      organisationId,
+      workspaceId: null,
+      resource: { ...resource },
+      details: { description: body.description ?? null },
+    });
+    await write(asked.api, [{ put: row }]);
+    return { id, slug: id, object: "workspace" };
+  },
+);
 
-export const listWorkspaces = endpoint({ body: null, query: listQuery }, (asked) => {
-  const { status = "active", name: part, exact_name } = asked.query;
-  const workspaces = everyWorkspace(asked)
-    .filter(() => status.split(",").includes("active"))
-    .map((thing) => ({ thing, shown: String(thing.row.resource?.["name"]) }))
-    .filter(({ shown }) => exact_name === undefined || shown === exact_name)
-    .filter(({ shown }) => part === undefined || shown.toLowerCase().includes(part.toLowerCase()));
-  return listOf(workspaces, asked.query, ({ thing }) => workspaceRow(thing));
-});
+export const listWorkspaces = endpoint(
+  { summary: "Workspaces", body: null, query: listQuery, answer: z.object(listFields(workspaceAnswer)) },
+  (asked) => {
+    const { status = "active", name: part, exact_name } = asked.query;
+    const workspaces = everyWorkspace(asked)
+      .filter(() => status.split(",").includes("active"))
+      .map((thing) => ({ thing, shown: String(thing.row.resource?.["name"]) }))
+      .filter(({ shown }) => exact_name === undefined || shown === exact_name)
+      .filter(({ shown }) => part === undefined || shown.toLowerCase().includes(part.toLowerCase()));
+    return listOf(workspaces, asked.query, ({ thing }) => workspaceRow(thing));
+  },
+);
 
-export const getWorkspace = endpoint({ body: null, query: anyQuery }, (asked) => {
+export const getWorkspace = endpoint({ summary: "One workspace", body: null, query: anyQuery, answer: workspaceAnswer }, (asked) => {
   const found = everyWorkspace(asked).find(({ row }) => row.id === asked.parameters["id"]);
   return workspaceRow(found ?? thingOf(asked, "workspace", asked.parameters["id"] ?? ""));
 });
 
 /** PUT /workspaces/{id} */
-export const updateWorkspace = endpoint({ body: changedWorkspace, query: anyQuery }, async (asked) => {
-  const row = changeable(asked);
-  const { name: shown, description, defaults } = asked.body;
-  const before = row.resource as object as WorkspaceResource;
-  const metadata = defaults?.metadata ?? before.defaults.metadata;
-  const resource: WorkspaceResource = { ...before, name: shown ?? before.name, defaults: { ...before.defaults, metadata } };
-  const details = withGiven(row.details, { description });
-  await write(asked.api, [{ put: nextRow(asked, row, { resource: { ...resource }, details }) }]);
-  return { id: row.id, slug: row.slug, object: "workspace" };
-});
+export const updateWorkspace = endpoint(
+  { summary: "Change a workspace", body: changedWorkspace, query: anyQuery, answer: savedWorkspaceAnswer },
+  async (asked) => {
+    const row = changeable(asked);
+    const { name: shown, description, defaults } = asked.body;
+    const before = row.resource as object as WorkspaceResource;
+    const metadata = defaults?.metadata ?? before.defaults.metadata;
+    const resource: WorkspaceResource = { ...before, name: shown ?? before.name, defaults: { ...before.defaults, metadata } };
+    const details = withGiven(row.details, { description });
+    await write(asked.api, [{ put: nextRow(asked, row, { resource: { ...resource }, details }) }]);
+    return { id: row.id, slug: row.slug, object: "workspace" };
+  },
+);
 
 /** DELETE /workspaces/{id}: only when it is empty. */
-export const deleteWorkspace = endpoint({ body: null, query: anyQuery }, async (asked) => {
-  requireOrganisationKey(asked);
-  const row = changeable(asked);
-  const left = KINDS.find((kind) => asked.api.saved.list(kind, row.organisationId).some(({ workspaceId }) => workspaceId === row.id));
-  if (left !== undefined)
-    throw new GatewayError("conflict", `The workspace still has things of kind ${left.replaceAll("_", " ")}; delete them first.`);
-  await write(asked.api, [removal(row)]);
-  return { success: true };
-});
+export const deleteWorkspace = endpoint(
+  { summary: "Delete an empty workspace", body: null, query: anyQuery, answer: deleted },
+  async (asked) => {
+    requireOrganisationKey(asked);
+    const row = changeable(asked);
+    const left = KINDS.find((kind) => asked.api.saved.list(kind, row.organisationId).some(({ workspaceId }) => workspaceId === row.id));
+    if (left !== undefined)
+      throw new GatewayError("conflict", `The workspace still has things of kind ${left.replaceAll("_", " ")}; delete them first.`);
+    await write(asked.api, [removal(row)]);
+    return { success: true };
+  },
+);
 
 /** The workspaces that the caller sees; each organisation has a default one, whether anything says so or not. */
 export function everyWorkspace(asked: Asked): Thing[] {

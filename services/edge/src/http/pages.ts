@@ -3,7 +3,7 @@ import { GatewayError, newUuid, startTrace, toGatewayError } from "@unigate/core
 import express, { type Express, type NextFunction, type Request, type Response } from "express";
 import type { EdgeDeps } from "../deps.ts";
 import { errorReply } from "../endpoints/error-reply.ts";
-import { openApi } from "../openapi.ts";
+import { createApiDescription } from "./api-description.ts";
 import { writeUnary } from "./write-reply.ts";
 
 const METHODS = "GET, HEAD";
@@ -12,9 +12,9 @@ const METHODS = "GET, HEAD";
 export function createPages(deps: EdgeDeps, version: string): (request: IncomingMessage, response: ServerResponse) => void {
   const app: Express = express();
   app.disable("x-powered-by");
-  const description = openApi(version);
-  app.get("/openapi.json", (_request: Request, response: Response) => {
-    response.json(description);
+  const description = createApiDescription(deps, version);
+  app.get("/openapi.json", async (_request: Request, response: Response) => {
+    response.type("json").send(await description());
   });
   app.get("/", (_request: Request, response: Response) => {
     response.json({ name: "Unigate", version, openapi: "/openapi.json", base_url: "/v1" });
@@ -30,8 +30,9 @@ export function createPages(deps: EdgeDeps, version: string): (request: Incoming
     );
   });
   app.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
-    deps.log.error({ error: String(error) }, "page failed");
-    refuse(response, toGatewayError(error));
+    const failure = toGatewayError(error);
+    if (failure.code === "internal") deps.log.error({ error: String(error) }, "page failed");
+    refuse(response, failure);
   });
   return (request, response) => void app(request, response);
 }

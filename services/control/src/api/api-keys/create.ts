@@ -8,15 +8,22 @@ import { anyQuery, place, text } from "../fields.ts";
 import { workspaceOf } from "../place.ts";
 import { invalidField } from "../read-fields.ts";
 import { newRow, write } from "../write.ts";
+import { newKeyAnswer } from "./answers.ts";
 import { keyFields } from "./fields.ts";
 import { grantedScopes, requireConfig, requireOrganisationKey } from "./key-rights.ts";
 import { maskKey } from "./mask-key.ts";
+
+const SUMMARIES = {
+  "organisation-service": "Make an API key of the organisation",
+  "workspace-service": "Make an API key of a workspace",
+  "workspace-user": "Make an API key of a user in a workspace",
+} as const satisfies Record<ApiKeyResource["type"], string>;
 
 const body = z.strictObject({ ...keyFields, ...place, user_id: text.optional() });
 
 /** POST /api-keys/{type}/{sub-type}. Its answer is the only one that ever shows the key's text. */
 export function createKey(type: ApiKeyResource["type"]): Endpoint {
-  return endpoint({ body, query: anyQuery }, async (asked) => {
+  return endpoint({ summary: SUMMARIES[type], body, query: anyQuery, answer: newKeyAnswer }, async (asked) => {
     const { name, description = null, user_id = null, workspace_id } = asked.body;
     if (type === "organisation-service") {
       requireOrganisationKey(asked);

@@ -5,13 +5,14 @@ import { endpoint } from "../asked.ts";
 import { anyQuery, notYet } from "../fields.ts";
 import { changeableOf } from "../things.ts";
 import { nextRow, withGiven, write } from "../write.ts";
+import { changedKeyAnswer } from "./answers.ts";
 import { keyFields } from "./fields.ts";
 import { grantedScopes, keyOf, requireConfig, requireKeyRight } from "./key-rights.ts";
 
 const body = z.strictObject({ ...keyFields, reset_usage: notYet("usage limits") }).partial();
 
 /** PUT /api-keys/{id}: what is not given stays. Its text stays as well: see rotate. */
-export const updateKey = endpoint({ body, query: anyQuery }, async (asked) => {
+export const updateKey = endpoint({ summary: "Change an API key", body, query: anyQuery, answer: changedKeyAnswer }, async (asked) => {
   const row = changeableOf(asked, "api_key", asked.parameters["id"] ?? "");
   requireKeyRight(asked, row, "update");
   const before = keyOf(row);

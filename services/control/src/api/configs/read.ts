@@ -1,40 +1,45 @@
 import { type ConfigResource, GatewayError, type JsonObject, jsonOf } from "@unigate/core";
 import { z } from "zod";
 import { type SavedRow, SavedUnavailable } from "../../saved/types.ts";
+import { deleted } from "../answers.ts";
 import { type Asked, endpoint } from "../asked.ts";
 import { anyQuery, isoTime, text } from "../fields.ts";
 import { listOf, paging } from "../listing.ts";
 import { changeableOf, type Thing, thingOf, thingsOf } from "../things.ts";
 import { removal, write } from "../write.ts";
+import { configAnswer, configsAnswer, configVersionsAnswer } from "./answers.ts";
 import { maskConfig } from "./masked.ts";
 
 const listQuery = z.strictObject({ ...paging, workspace_id: text.optional() });
 const pageQuery = z.strictObject(paging);
 
-export const listConfigs = endpoint({ body: null, query: listQuery }, (asked) => {
+export const listConfigs = endpoint({ summary: "Configs", body: null, query: listQuery, answer: configsAnswer }, (asked) => {
   const { workspace_id } = asked.query;
   const configs = thingsOf(asked, "config").filter(({ row }) => workspace_id === undefined || row.workspaceId === workspace_id);
   return { success: true, ...listOf(configs, asked.query, configRow) };
 });
 
-export const getConfig = endpoint({ body: null, query: anyQuery }, (asked) => {
+export const getConfig = endpoint({ summary: "One config", body: null, query: anyQuery, answer: configAnswer }, (asked) => {
   const thing = thingOf(asked, "config", asked.parameters["slug"] ?? "");
   return { success: true, data: { ...configRow(thing), config: configText(thing.row) } };
 });
 
 /** GET /configs/{slug}/versions, newest first. */
-export const listConfigVersions = endpoint({ body: null, query: pageQuery }, async (asked) => {
-  const { row, source } = thingOf(asked, "config", asked.parameters["slug"] ?? "");
-  const rows = source === null ? await versionsOf(asked, row) : [row];
-  return listOf(rows, asked.query, (version) => ({
-    id: configOf(version).version,
-    object: "config-version",
-    version: version.version,
-    name: configOf(version).name,
-    config: configText(version),
-    created_at: isoTime(version.updatedAt),
-  }));
-});
+export const listConfigVersions = endpoint(
+  { summary: "Versions of a config, newest first", body: null, query: pageQuery, answer: configVersionsAnswer },
+  async (asked) => {
+    const { row, source } = thingOf(asked, "config", asked.parameters["slug"] ?? "");
+    const rows = source === null ? await versionsOf(asked, row) : [row];
+    return listOf(rows, asked.query, (version) => ({
+      id: configOf(version).version,
+      object: "config-version",
+      version: version.version,
+      name: configOf(version).name,
+      config: configText(version),
+      created_at: isoTime(version.updatedAt),
+    }));
+  },
+);
 
 async function versionsOf({ api }: Asked, { kind, id }: SavedRow): Promise<readonly SavedRow[]> {
   try {
@@ -46,7 +51,7 @@ async function versionsOf({ api }: Asked, { kind, id }: SavedRow): Promise<reado
 }
 
 /** DELETE /configs/{slug}: not while it is a key's default, whose requests would then go nowhere. */
-export const deleteConfig = endpoint({ body: null, query: anyQuery }, async (asked) => {
+export const deleteConfig = endpoint({ summary: "Delete a config", body: null, query: anyQuery, answer: deleted }, async (asked) => {
   const row = changeableOf(asked, "config", asked.parameters["slug"] ?? "");
   const user = keyWithDefault(asked, row.slug);
   if (user !== null)

@@ -10,6 +10,7 @@ import { workspaceOf } from "../place.ts";
 import { invalidField, refuseFindings } from "../read-fields.ts";
 import { changeableOf } from "../things.ts";
 import { newRow, nextRow, write } from "../write.ts";
+import { changedConfigAnswer, newConfigAnswer } from "./answers.ts";
 import { type Former, unmaskConfig } from "./masked.ts";
 import { configOf, versionId } from "./read.ts";
 
@@ -26,38 +27,44 @@ const changedConfig = z.strictObject({
 });
 
 /** POST /configs */
-export const createConfig = endpoint({ body: newConfig, query: anyQuery }, async (asked) => {
-  const { api, organisationId } = asked;
-  const id = newSlug("pc-", asked.body.name);
-  const workspaceId = workspaceOf(asked, asked.body.workspace_id);
-  const resource: ConfigResource = {
-    id,
-    name: asked.body.name,
-    version: versionId(id, 1),
-    organisation_id: organisationId,
-    workspace_id: workspaceId,
-    config: checkedConfig(api, asked.body.config, null, { id, organisationId }),
-  };
-  const row = newRow(asked, { kind: "config", id, slug: id, organisationId, workspaceId, resource: { ...resource }, details: {} });
-  await write(api, [{ put: row }]);
-  return { success: true, data: { id, slug: id, version_id: resource.version, object: "config" } };
-});
+export const createConfig = endpoint(
+  { summary: "Make a config", body: newConfig, query: anyQuery, answer: newConfigAnswer },
+  async (asked) => {
+    const { api, organisationId } = asked;
+    const id = newSlug("pc-", asked.body.name);
+    const workspaceId = workspaceOf(asked, asked.body.workspace_id);
+    const resource: ConfigResource = {
+      id,
+      name: asked.body.name,
+      version: versionId(id, 1),
+      organisation_id: organisationId,
+      workspace_id: workspaceId,
+      config: checkedConfig(api, asked.body.config, null, { id, organisationId }),
+    };
+    const row = newRow(asked, { kind: "config", id, slug: id, organisationId, workspaceId, resource: { ...resource }, details: {} });
+    await write(api, [{ put: row }]);
+    return { success: true, data: { id, slug: id, version_id: resource.version, object: "config" } };
+  },
+);
 
 /** PUT /configs/{slug}: each makes a version. A config that is given takes the place of the whole former one. */
-export const updateConfig = endpoint({ body: changedConfig, query: anyQuery }, async (asked) => {
-  const { api, body } = asked;
-  const row = changeableOf(asked, "config", asked.parameters["slug"] ?? "");
-  const before = configOf(row);
-  const former: Former = { id: row.id, organisationId: row.organisationId, config: before.config, sealer: api.sealer };
-  const resource: ConfigResource = {
-    ...before,
-    name: body.name ?? before.name,
-    version: versionId(row.id, row.version + 1),
-    config: body.config === undefined ? before.config : checkedConfig(api, body.config, former, row),
-  };
-  await write(api, [{ put: nextRow(asked, row, { resource: { ...resource } }) }]);
-  return { success: true, data: { id: row.id, slug: row.slug, version_id: resource.version } };
-});
+export const updateConfig = endpoint(
+  { summary: "Make another version of a config", body: changedConfig, query: anyQuery, answer: changedConfigAnswer },
+  async (asked) => {
+    const { api, body } = asked;
+    const row = changeableOf(asked, "config", asked.parameters["slug"] ?? "");
+    const before = configOf(row);
+    const former: Former = { id: row.id, organisationId: row.organisationId, config: before.config, sealer: api.sealer };
+    const resource: ConfigResource = {
+      ...before,
+      name: body.name ?? before.name,
+      version: versionId(row.id, row.version + 1),
+      config: body.config === undefined ? before.config : checkedConfig(api, body.config, former, row),
+    };
+    await write(api, [{ put: nextRow(asked, row, { resource: { ...resource } }) }]);
+    return { success: true, data: { id: row.id, slug: row.slug, version_id: resource.version } };
+  },
+);
 
 /** A config that was given, checked as one of unigate.yaml is, its credentials sealed. */
 function checkedConfig(

@@ -1,28 +1,33 @@
 import type { GuardrailResource, JsonObject } from "@unigate/core";
 import { z } from "zod";
 import type { SavedRow } from "../../saved/types.ts";
+import { deleted, listFields } from "../answers.ts";
 import { endpoint } from "../asked.ts";
 import { anyQuery, isoTime, text } from "../fields.ts";
 import { listOf, paging } from "../listing.ts";
 import { changeableOf, type Thing, thingOf, thingsOf } from "../things.ts";
 import { removal, write } from "../write.ts";
+import { guardrailAnswer } from "./answers.ts";
 
 const listQuery = z.strictObject({ ...paging, workspace_id: text.optional(), ids: text.optional() });
 
-export const listGuardrails = endpoint({ body: null, query: listQuery }, (asked) => {
-  const { workspace_id, ids } = asked.query;
-  const named = ids === undefined ? null : new Set(ids.split(","));
-  const guardrails = thingsOf(asked, "guardrail")
-    .filter(({ row }) => workspace_id === undefined || row.workspaceId === workspace_id)
-    .filter(({ row }) => named === null || named.has(row.id));
-  return listOf(guardrails, asked.query, guardrailRow);
-});
+export const listGuardrails = endpoint(
+  { summary: "Guardrails", body: null, query: listQuery, answer: z.object(listFields(guardrailAnswer)) },
+  (asked) => {
+    const { workspace_id, ids } = asked.query;
+    const named = ids === undefined ? null : new Set(ids.split(","));
+    const guardrails = thingsOf(asked, "guardrail")
+      .filter(({ row }) => workspace_id === undefined || row.workspaceId === workspace_id)
+      .filter(({ row }) => named === null || named.has(row.id));
+    return listOf(guardrails, asked.query, guardrailRow);
+  },
+);
 
-export const getGuardrail = endpoint({ body: null, query: anyQuery }, (asked) =>
+export const getGuardrail = endpoint({ summary: "One guardrail", body: null, query: anyQuery, answer: guardrailAnswer }, (asked) =>
   guardrailRow(thingOf(asked, "guardrail", asked.parameters["id"] ?? "")),
 );
 
-export const deleteGuardrail = endpoint({ body: null, query: anyQuery }, async (asked) => {
+export const deleteGuardrail = endpoint({ summary: "Delete a guardrail", body: null, query: anyQuery, answer: deleted }, async (asked) => {
   await write(asked.api, [removal(changeableOf(asked, "guardrail", asked.parameters["id"] ?? ""))]);
   return { success: true };
 });

@@ -11,6 +11,7 @@ import { workspaceOf } from "../place.ts";
 import { invalidField, refuseFindings } from "../read-fields.ts";
 import { changeableOf } from "../things.ts";
 import { newRow, nextRow, write } from "../write.ts";
+import { changedGuardrailAnswer, newGuardrailAnswer } from "./answers.ts";
 import { guardrailOf } from "./read.ts";
 
 type Checks = z.infer<typeof newGuardrail>["checks"];
@@ -19,46 +20,52 @@ const newGuardrail = z.strictObject({ name, ...guardrailRules, ...place });
 const changedGuardrail = z.strictObject({ name, ...guardrailRules }).partial();
 
 /** POST /guardrails */
-export const createGuardrail = endpoint({ body: newGuardrail, query: anyQuery }, async (asked) => {
-  const { name: shown, checks, actions = {} } = asked.body;
-  const workspaceId = workspaceOf(asked, asked.body.workspace_id);
-  requirePlaceScope(asked, workspaceId, "create");
-  const id = newSlug("pg-", shown);
-  const base = { id, name: shown, organisation_id: asked.organisationId, workspace_id: workspaceId };
-  const saved = savedChecks(asked, base, checks, null);
-  const resource: GuardrailResource = { ...base, checks: saved.checks, actions };
-  const row = newRow(asked, {
-    kind: "guardrail",
-    id,
-    slug: id,
-    organisationId: asked.organisationId,
-    workspaceId,
-    resource: { ...resource },
-    details: { check_names: namesOf(checks) },
-    sealed: saved.sealed,
-  });
-  await write(asked.api, [{ put: row }]);
-  return { id, slug: id, version_id: `${id}@1`, object: "guardrail" };
-});
+export const createGuardrail = endpoint(
+  { summary: "Make a guardrail", body: newGuardrail, query: anyQuery, answer: newGuardrailAnswer },
+  async (asked) => {
+    const { name: shown, checks, actions = {} } = asked.body;
+    const workspaceId = workspaceOf(asked, asked.body.workspace_id);
+    requirePlaceScope(asked, workspaceId, "create");
+    const id = newSlug("pg-", shown);
+    const base = { id, name: shown, organisation_id: asked.organisationId, workspace_id: workspaceId };
+    const saved = savedChecks(asked, base, checks, null);
+    const resource: GuardrailResource = { ...base, checks: saved.checks, actions };
+    const row = newRow(asked, {
+      kind: "guardrail",
+      id,
+      slug: id,
+      organisationId: asked.organisationId,
+      workspaceId,
+      resource: { ...resource },
+      details: { check_names: namesOf(checks) },
+      sealed: saved.sealed,
+    });
+    await write(asked.api, [{ put: row }]);
+    return { id, slug: id, version_id: `${id}@1`, object: "guardrail" };
+  },
+);
 
 /** PUT /guardrails/{id}: checks that are given take the place of all former ones. */
-export const updateGuardrail = endpoint({ body: changedGuardrail, query: anyQuery }, async (asked) => {
-  const { checks } = asked.body;
-  const row = changeableOf(asked, "guardrail", asked.parameters["id"] ?? "");
-  requirePlaceScope(asked, row.workspaceId, "update");
-  const before = guardrailOf(row);
-  const saved = checks === undefined ? { checks: before.checks, sealed: row.sealed } : savedChecks(asked, before, checks, row);
-  const resource: GuardrailResource = {
-    ...before,
-    name: asked.body.name ?? before.name,
-    checks: saved.checks,
-    actions: asked.body.actions ?? before.actions,
-  };
-  const details = checks === undefined ? row.details : { ...row.details, check_names: namesOf(checks) };
-  const next = nextRow(asked, row, { resource: { ...resource }, details, sealed: saved.sealed });
-  await write(asked.api, [{ put: next }]);
-  return { id: row.id, slug: row.slug, version_id: `${row.id}@${next.version}` };
-});
+export const updateGuardrail = endpoint(
+  { summary: "Change a guardrail", body: changedGuardrail, query: anyQuery, answer: changedGuardrailAnswer },
+  async (asked) => {
+    const { checks } = asked.body;
+    const row = changeableOf(asked, "guardrail", asked.parameters["id"] ?? "");
+    requirePlaceScope(asked, row.workspaceId, "update");
+    const before = guardrailOf(row);
+    const saved = checks === undefined ? { checks: before.checks, sealed: row.sealed } : savedChecks(asked, before, checks, row);
+    const resource: GuardrailResource = {
+      ...before,
+      name: asked.body.name ?? before.name,
+      checks: saved.checks,
+      actions: asked.body.actions ?? before.actions,
+    };
+    const details = checks === undefined ? row.details : { ...row.details, check_names: namesOf(checks) };
+    const next = nextRow(asked, row, { resource: { ...resource }, details, sealed: saved.sealed });
+    await write(asked.api, [{ put: next }]);
+    return { id: row.id, slug: row.slug, version_id: `${row.id}@${next.version}` };
+  },
+);
 
 /** A guardrail of the whole organisation has scopes of its own; those of a workspace's do as well for an organisation key. */
 function requirePlaceScope({ caller }: Asked, workspaceId: string | null, verb: string): void {

@@ -1,12 +1,14 @@
 import { GatewayError, type JsonObject, mayUseModel } from "@unigate/core";
 import { z } from "zod";
 import type { SavedRow } from "../../saved/types.ts";
+import { changed, deleted } from "../answers.ts";
 import { type Asked, endpoint } from "../asked.ts";
 import { requireScope } from "../caller.ts";
 import { anyQuery, notYet, text } from "../fields.ts";
 import { invalidField } from "../read-fields.ts";
 import { changeableOf, thingOf } from "../things.ts";
 import { nextRow, write } from "../write.ts";
+import { modelsAnswer } from "./answers.ts";
 import { type ModelRule, type ModelRules, modelAccessOf, modelRulesOf } from "./model-rules.ts";
 import { integrationOf, providersOf, scopesFor } from "./read.ts";
 
@@ -26,7 +28,7 @@ const body = z.strictObject({ models: z.array(model).max(MOST_MODELS), allow_all
 const namedModels = z.strictObject({ organisation_id: text.optional(), slugs: z.string().min(1).max(100_000) });
 
 /** GET /integrations/{slug}/models: those of the catalogue and those that were named, with what holds for each. */
-export const listModels = endpoint({ body: null, query: anyQuery }, (asked) => {
+export const listModels = endpoint({ summary: "Models of an integration", body: null, query: anyQuery, answer: modelsAnswer }, (asked) => {
   const { row } = thingOf(asked, "integration", asked.parameters["slug"] ?? "");
   requireScope(asked.caller, scopesFor(row, "read"));
   const rules = modelRulesOf(row);
@@ -40,40 +42,46 @@ export const listModels = endpoint({ body: null, query: anyQuery }, (asked) => {
 });
 
 /** PUT /integrations/{slug}/models: what is said of a model stays until it is said otherwise or deleted. */
-export const updateModels = endpoint({ body, query: anyQuery }, async (asked) => {
-  const row = changeableIntegration(asked);
-  const known = new Set(knownModels(asked, row));
-  const before = modelRulesOf(row);
-  const rules = new Map(before?.models.map((rule) => [rule.slug, rule]));
-  const named = new Set<string>();
-  for (const [index, { slug, enabled, ...said }] of asked.body.models.entries()) {
-    if (named.has(slug)) throw invalidField(`models[${index}].slug`, "expected each model once");
-    named.add(slug);
-    const { is_custom = !known.has(slug), is_finetune = false, base_model_slug = null } = rules.get(slug) ?? {};
-    rules.set(slug, {
-      slug,
-      enabled,
-      is_custom: said.is_custom ?? is_custom,
-      is_finetune: said.is_finetune ?? is_finetune,
-      base_model_slug: said.base_model_slug === undefined ? base_model_slug : said.base_model_slug,
-    });
-  }
-  await writeRules(asked, row, asked.body.allow_all_models ?? before?.allow_all_models ?? true, [...rules.values()]);
-  return {};
-});
+export const updateModels = endpoint(
+  { summary: "Switch models of an integration on and off", body, query: anyQuery, answer: changed },
+  async (asked) => {
+    const row = changeableIntegration(asked);
+    const known = new Set(knownModels(asked, row));
+    const before = modelRulesOf(row);
+    const rules = new Map(before?.models.map((rule) => [rule.slug, rule]));
+    const named = new Set<string>();
+    for (const [index, { slug, enabled, ...said }] of asked.body.models.entries()) {
+      if (named.has(slug)) throw invalidField(`models[${index}].slug`, "expected each model once");
+      named.add(slug);
+      const { is_custom = !known.has(slug), is_finetune = false, base_model_slug = null } = rules.get(slug) ?? {};
+      rules.set(slug, {
+        slug,
+        enabled,
+        is_custom: said.is_custom ?? is_custom,
+        is_finetune: said.is_finetune ?? is_finetune,
+        base_model_slug: said.base_model_slug === undefined ? base_model_slug : said.base_model_slug,
+      });
+    }
+    await writeRules(asked, row, asked.body.allow_all_models ?? before?.allow_all_models ?? true, [...rules.values()]);
+    return {};
+  },
+);
 
 /** DELETE /integrations/{slug}/models?slugs=a,b: nothing is said of them any more. */
-export const deleteModels = endpoint({ body: null, query: namedModels }, async (asked) => {
-  const row = changeableIntegration(asked);
-  const before = modelRulesOf(row);
-  const named = new Set(asked.query.slugs.split(","));
-  const kept = before?.models.filter(({ slug }) => !named.delete(slug)) ?? [];
-  const [unknown] = named;
-  if (unknown !== undefined)
-    throw new GatewayError("not_found", "The integration says nothing of one of these models.", { param: "slugs" });
-  await writeRules(asked, row, before?.allow_all_models ?? true, kept);
-  return { success: true };
-});
+export const deleteModels = endpoint(
+  { summary: "Say nothing of some models any more", body: null, query: namedModels, answer: deleted },
+  async (asked) => {
+    const row = changeableIntegration(asked);
+    const before = modelRulesOf(row);
+    const named = new Set(asked.query.slugs.split(","));
+    const kept = before?.models.filter(({ slug }) => !named.delete(slug)) ?? [];
+    const [unknown] = named;
+    if (unknown !== undefined)
+      throw new GatewayError("not_found", "The integration says nothing of one of these models.", { param: "slugs" });
+    await writeRules(asked, row, before?.allow_all_models ?? true, kept);
+    return { success: true };
+  },
+);
 
 function changeableIntegration(asked: Asked): SavedRow {
   const row = changeableOf(asked, "integration", asked.parameters["slug"] ?? "");

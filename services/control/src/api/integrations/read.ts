@@ -1,39 +1,47 @@
 import { GatewayError, type JsonObject, type ProviderResource } from "@unigate/core";
 import { z } from "zod";
 import type { SavedRow } from "../../saved/types.ts";
+import { deleted, listFields } from "../answers.ts";
 import { type Asked, endpoint } from "../asked.ts";
 import { holdsScope, requireScope } from "../caller.ts";
 import { anyQuery, isoTime, text } from "../fields.ts";
 import { listOf, paging } from "../listing.ts";
 import { changeableOf, type Thing, thingOf, thingsOf } from "../things.ts";
 import { removal, write } from "../write.ts";
+import { integrationAnswer } from "./answers.ts";
 
 const listQuery = z.strictObject({ ...paging, workspace_id: text.optional() });
 
-export const listIntegrations = endpoint({ body: null, query: listQuery }, (asked) => {
-  const { workspace_id } = asked.query;
-  const integrations = thingsOf(asked, "integration")
-    .filter(({ row }) => scopesFor(row, "list").some((scope) => holdsScope(asked.caller, scope)))
-    .filter(({ row }) => workspace_id === undefined || row.workspaceId === workspace_id);
-  return listOf(integrations, asked.query, integrationRow);
-});
+export const listIntegrations = endpoint(
+  { summary: "Integrations", body: null, query: listQuery, answer: z.object(listFields(integrationAnswer)) },
+  (asked) => {
+    const { workspace_id } = asked.query;
+    const integrations = thingsOf(asked, "integration")
+      .filter(({ row }) => scopesFor(row, "list").some((scope) => holdsScope(asked.caller, scope)))
+      .filter(({ row }) => workspace_id === undefined || row.workspaceId === workspace_id);
+    return listOf(integrations, asked.query, integrationRow);
+  },
+);
 
-export const getIntegration = endpoint({ body: null, query: anyQuery }, (asked) => {
+export const getIntegration = endpoint({ summary: "One integration", body: null, query: anyQuery, answer: integrationAnswer }, (asked) => {
   const thing = thingOf(asked, "integration", asked.parameters["slug"] ?? "");
   requireScope(asked.caller, scopesFor(thing.row, "read"));
   return integrationRow(thing);
 });
 
 /** DELETE /integrations/{slug}: its default provider goes with it; others must be gone before. */
-export const deleteIntegration = endpoint({ body: null, query: anyQuery }, async (asked) => {
-  const row = changeableOf(asked, "integration", asked.parameters["slug"] ?? "");
-  requireScope(asked.caller, scopesFor(row, "delete"));
-  const providers = providersOf(asked, row);
-  const other = providers.find(({ details }) => details["is_default"] !== true);
-  if (other !== undefined) throw new GatewayError("conflict", `The provider "${other.slug}" uses this integration; delete it first.`);
-  await write(asked.api, [...providers.map(removal), removal(row)]);
-  return { success: true };
-});
+export const deleteIntegration = endpoint(
+  { summary: "Delete an integration with its default provider", body: null, query: anyQuery, answer: deleted },
+  async (asked) => {
+    const row = changeableOf(asked, "integration", asked.parameters["slug"] ?? "");
+    requireScope(asked.caller, scopesFor(row, "delete"));
+    const providers = providersOf(asked, row);
+    const other = providers.find(({ details }) => details["is_default"] !== true);
+    if (other !== undefined) throw new GatewayError("conflict", `The provider "${other.slug}" uses this integration; delete it first.`);
+    await write(asked.api, [...providers.map(removal), removal(row)]);
+    return { success: true };
+  },
+);
 
 /** The providers whose credential is that of an integration, whoever may see them. */
 export function providersOf({ api }: Pick<Asked, "api">, { id, organisationId }: SavedRow): SavedRow[] {

@@ -15,10 +15,13 @@ const connection = {
   allow_custom_host: z.boolean().optional(),
 };
 
+/** The text of a credential. */
+export const credential = z.string().min(1, "expected a text that is not empty").max(20_000);
+
 /** What a virtual key is made with: its own names, or those of unigate.yaml. */
 export const virtualKeyFields = {
   ...connection,
-  key: text.max(20_000).optional(),
+  key: credential.optional(),
   apiVersion: text.optional(),
   resourceName: text.optional(),
   deploymentName: text.optional(),
@@ -35,7 +38,8 @@ export const configurations = named(z.strictObject(connection));
 
 /** A schema that also takes the field names of other gateways. */
 export function named<Schema extends z.ZodType>(schema: Schema): z.ZodPreprocess<Schema> {
-  return z.preprocess((value) => (isObject(value) ? withOwnNames(value) : value), schema);
+  const described = schema.describe("Taken as well: aws_... for cloud_..., vertex_... for cloudb_..., azure_... for cloudc_...");
+  return z.preprocess((value) => (isObject(value) ? withOwnNames(value) : value), described);
 }
 
 /** The part of a declared provider that says how it is reached. */

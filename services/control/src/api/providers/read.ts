@@ -1,35 +1,39 @@
 import type { JsonObject, ProviderResource } from "@unigate/core";
 import { z } from "zod";
 import type { SavedRow } from "../../saved/types.ts";
-import { endpoint } from "../asked.ts";
+import { deleted, listFields } from "../answers.ts";
+import { type Endpoint, endpoint } from "../asked.ts";
 import { anyQuery, isoTime, text } from "../fields.ts";
 import { listOf, paging } from "../listing.ts";
 import { changeableOf, type Thing, thingOf, thingsOf } from "../things.ts";
 import { removal, write } from "../write.ts";
+import { providerAnswer, virtualKeyAnswer } from "./answers.ts";
 
 const listQuery = z.strictObject({ ...paging, workspace_id: text.optional() });
 
-export const listProviders = listAs(providerRow);
-export const listVirtualKeys = listAs(virtualKeyRow);
-export const getProvider = getAs(providerRow);
-export const getVirtualKey = getAs(virtualKeyRow);
+export const listProviders = listAs("Providers", providerAnswer, providerRow);
+export const listVirtualKeys = listAs("Virtual keys", virtualKeyAnswer, virtualKeyRow);
+export const getProvider = getAs("One provider", providerAnswer, providerRow);
+export const getVirtualKey = getAs("One virtual key", virtualKeyAnswer, virtualKeyRow);
 
 /** DELETE /providers/{slug} and /virtual-keys/{slug} */
-export const deleteProvider = endpoint({ body: null, query: anyQuery }, async (asked) => {
+export const deleteProvider = endpoint({ summary: "Delete a provider", body: null, query: anyQuery, answer: deleted }, async (asked) => {
   await write(asked.api, [removal(changeableOf(asked, "provider", asked.parameters["slug"] ?? ""))]);
   return { success: true };
 });
 
-function listAs(shape: (thing: Thing) => JsonObject): ReturnType<typeof endpoint> {
-  return endpoint({ body: null, query: listQuery }, (asked) => {
+function listAs(summary: string, answer: z.ZodType, shape: (thing: Thing) => JsonObject): Endpoint {
+  return endpoint({ summary, body: null, query: listQuery, answer: z.object(listFields(answer)) }, (asked) => {
     const { workspace_id } = asked.query;
     const providers = thingsOf(asked, "provider").filter(({ row }) => workspace_id === undefined || row.workspaceId === workspace_id);
     return listOf(providers, asked.query, shape);
   });
 }
 
-function getAs(shape: (thing: Thing) => JsonObject): ReturnType<typeof endpoint> {
-  return endpoint({ body: null, query: anyQuery }, (asked) => shape(thingOf(asked, "provider", asked.parameters["slug"] ?? "")));
+function getAs(summary: string, answer: z.ZodType, shape: (thing: Thing) => JsonObject): Endpoint {
+  return endpoint({ summary, body: null, query: anyQuery, answer }, (asked) =>
+    shape(thingOf(asked, "provider", asked.parameters["slug"] ?? "")),
+  );
 }
 
 /** The resource of a provider's row. */

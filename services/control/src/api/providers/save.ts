@@ -14,6 +14,7 @@ import { workspaceOf } from "../place.ts";
 import { invalidField } from "../read-fields.ts";
 import { changeableOf, refuseDeclared, thingOf } from "../things.ts";
 import { newRow, nextRow, withGiven, write } from "../write.ts";
+import { savedProviderAnswer } from "./answers.ts";
 import { integrationPlace, openFor } from "./connect.ts";
 import { providerOf } from "./read.ts";
 
@@ -28,34 +29,43 @@ const newProvider = z.strictObject({ ...fields, ...place, integration_id: text, 
 const changedProvider = z.strictObject({ ...fields, name: name.optional(), reset_usage: notYet("usage limits") });
 
 /** POST /providers: what a workspace's requests name, with the credential of an integration. */
-export const createProvider = endpoint({ body: newProvider, query: anyQuery }, async (asked) => {
-  const { api, body } = asked;
-  const { row: integration } = thingOf(asked, "integration", body.integration_id);
-  const chosen = body.slug ?? newSlug("", body.name);
-  const workspaceId = workspaceOf(asked, body.workspace_id ?? integration.workspaceId);
-  const row = providerOfIntegration(asked, integration, {
-    slug: chosen,
-    name: body.name,
-    note: body.note ?? null,
-    workspaceId,
-    isDefault: false,
-  });
-  const resource = body.rate_limits === undefined ? row.resource : { ...row.resource, rate_limits: rateLimitsOf(body.rate_limits) };
-  // The integration is written as it is, so that a change of its credential at the same moment is noticed.
-  await write(api, [{ put: { ...row, resource } }, { put: nextRow(asked, integration, {}) }]);
-  return { id: row.id, slug: chosen, object: "provider" };
-});
+export const createProvider = endpoint(
+  { summary: "Make a provider of an integration", body: newProvider, query: anyQuery, answer: savedProviderAnswer },
+  async (asked) => {
+    const { api, body } = asked;
+    const { row: integration } = thingOf(asked, "integration", body.integration_id);
+    const chosen = body.slug ?? newSlug("", body.name);
+    const workspaceId = workspaceOf(asked, body.workspace_id ?? integration.workspaceId);
+    const row = providerOfIntegration(asked, integration, {
+      slug: chosen,
+      name: body.name,
+      note: body.note ?? null,
+      workspaceId,
+      isDefault: false,
+    });
+    const resource = body.rate_limits === undefined ? row.resource : { ...row.resource, rate_limits: rateLimitsOf(body.rate_limits) };
+    // The integration is written as it is, so that a change of its credential at the same moment is noticed.
+    await write(api, [{ put: { ...row, resource } }, { put: nextRow(asked, integration, {}) }]);
+    return { id: row.id, slug: chosen, object: "provider" };
+  },
+);
 
 /** PUT /providers/{slug} */
-export const updateProvider = endpoint({ body: changedProvider, query: anyQuery }, async (asked) => {
-  const { name: shown, note: said, rate_limits } = asked.body;
-  const row = changeableOf(asked, "provider", asked.parameters["slug"] ?? "");
-  const before = providerOf(row);
-  const resource: ProviderResource = { ...before, rate_limits: rate_limits === undefined ? before.rate_limits : rateLimitsOf(rate_limits) };
-  const details = withGiven(row.details, { name: shown, note: said });
-  await write(asked.api, [{ put: nextRow(asked, row, { resource: { ...resource }, details }) }]);
-  return { id: row.id, slug: row.slug, object: "provider" };
-});
+export const updateProvider = endpoint(
+  { summary: "Change a provider of an integration", body: changedProvider, query: anyQuery, answer: savedProviderAnswer },
+  async (asked) => {
+    const { name: shown, note: said, rate_limits } = asked.body;
+    const row = changeableOf(asked, "provider", asked.parameters["slug"] ?? "");
+    const before = providerOf(row);
+    const resource: ProviderResource = {
+      ...before,
+      rate_limits: rate_limits === undefined ? before.rate_limits : rateLimitsOf(rate_limits),
+    };
+    const details = withGiven(row.details, { name: shown, note: said });
+    await write(asked.api, [{ put: nextRow(asked, row, { resource: { ...resource }, details }) }]);
+    return { id: row.id, slug: row.slug, object: "provider" };
+  },
+);
 
 /** The first row of a provider of an integration. */
 export function providerOfIntegration(

@@ -73,6 +73,11 @@ export interface AdminRequest {
   body: Buffer;
 }
 
+export interface ApiDescription {
+  /** A list of RouteDescription (packages/core). */
+  routesJson: Buffer;
+}
+
 export interface AdminReply {
   status: number;
   headers: Header[];
@@ -717,6 +722,61 @@ export const AdminRequest: MessageFns<AdminRequest> = {
   },
 };
 
+function createBaseApiDescription(): ApiDescription {
+  return { routesJson: Buffer.alloc(0) };
+}
+
+export const ApiDescription: MessageFns<ApiDescription> = {
+  encode(message: ApiDescription, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.routesJson.length !== 0) {
+      writer.uint32(10).bytes(message.routesJson);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ApiDescription {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseApiDescription();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.routesJson = Buffer.from(reader.bytes());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ApiDescription>): ApiDescription {
+    return ApiDescription.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ApiDescription>): ApiDescription {
+    const message = createBaseApiDescription();
+    message.routesJson = object.routesJson ?? Buffer.alloc(0);
+    return message;
+  },
+};
+
 function createBaseAdminReply(): AdminReply {
   return { status: 0, headers: [], body: Buffer.alloc(0) };
 }
@@ -796,7 +856,7 @@ export const AdminReply: MessageFns<AdminReply> = {
   },
 };
 
-/** Every service may resolve and watch; only edge may call Handle. */
+/** Every service may resolve and watch; only edge may call Handle and Describe. */
 export type ControlDefinition = typeof ControlDefinition;
 export const ControlDefinition = {
   name: "Control",
@@ -826,6 +886,15 @@ export const ControlDefinition = {
       requestType: AdminRequest as typeof AdminRequest,
       requestStream: false,
       responseType: AdminReply as typeof AdminReply,
+      responseStream: false,
+      options: {},
+    },
+    /** What Handle serves, for /openapi.json. */
+    describe: {
+      name: "Describe",
+      requestType: Empty as typeof Empty,
+      requestStream: false,
+      responseType: ApiDescription as typeof ApiDescription,
       responseStream: false,
       options: {},
     },
