@@ -129,6 +129,9 @@ describe.each(setups)("the management API, %s", (setup) => {
       expect([refused.status, refused.error()["param"]]).toEqual([400, Object.keys(change)[0]]);
       expect(refused.error()["message"]).toContain('"key"');
     }
+    const elsewhere = { provider: "@main", custom_host: `${upstream.origin}/elsewhere/v1` };
+    const refusedConfig = await manage("POST", "/configs", { name: "x", config: elsewhere, organisation_id: organisation });
+    expect([refusedConfig.status, refusedConfig.error()["param"]]).toEqual([400, "config.custom_host"]);
     expect([(await ask()).status, upstream.requests.at(-1)?.url]).toEqual([200, "/v1/chat/completions"]);
   });
 

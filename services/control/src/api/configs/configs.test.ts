@@ -134,6 +134,36 @@ describe("credentials in configs", () => {
   });
 });
 
+describe("a custom host of a config", () => {
+  const HOST = { custom_host: "https://evil.example/v1" };
+  const inTarget = { strategy: { mode: "fallback" }, targets: [{ provider: "openai", api_key: "sk-1" }, { provider: "@main" }], ...HOST };
+
+  test.each([
+    ["beside a saved provider", { provider: "@main", ...HOST }, "config.custom_host"],
+    ["beside a virtual key", { virtual_key: "main", ...HOST }, "config.custom_host"],
+    ["beside a model of a saved provider", { provider: "openai", override_params: { model: "@main/gpt" }, ...HOST }, "config.custom_host"],
+    ["around a target with a saved provider", inTarget, "config.targets[1].custom_host"],
+    ["beside a provider that is not there", { provider: "@later", ...HOST }, "config.custom_host"],
+    ["without any provider", { retry: { attempts: 1 }, ...HOST }, "config.custom_host"],
+  ])("is refused %s", async (_case, config, param) => {
+    const api = createTestApi();
+    const answer = await api.ask("POST", "/configs", { name: "x", config });
+    expect([answer.status, answer.error.param]).toEqual([400, param]);
+    const id = await make(api, { provider: "@main" });
+    expect((await api.ask("PUT", `/configs/${id}`, { config })).status).toBe(400);
+    expect(savedOf(api, id)["config"]).toEqual({ provider: "@main" });
+  });
+
+  test("stays with a credential of its own, and with a provider that allows it", async () => {
+    const api = createTestApi();
+    await make(api, { provider: "openai", api_key: "sk-1", ...HOST });
+    await make(api, { provider: "openai", ...HOST });
+    const open = { name: "o", slug: "open", provider: "openai", key: "sk-1", allow_custom_host: true };
+    expect((await api.ask("POST", "/virtual-keys", open)).status).toBe(200);
+    await make(api, { provider: "@open", ...HOST });
+  });
+});
+
 test("each change makes a version, which stays to be read", async () => {
   const api = createTestApi();
   const id = await make(api, { provider: "@main" });

@@ -2,8 +2,7 @@ import { type ConfigResource, isObject, type JsonObject } from "@unigate/core";
 import { z } from "zod";
 import { configFindings, sealConfig } from "../../configs.ts";
 import { anyObject } from "../../declared/grammar.ts";
-import type { ApiDeps } from "../asked.ts";
-import { endpoint } from "../asked.ts";
+import { type Asked, endpoint } from "../asked.ts";
 import { anyQuery, name, place } from "../fields.ts";
 import { newSlug } from "../new-names.ts";
 import { workspaceOf } from "../place.ts";
@@ -11,6 +10,7 @@ import { invalidField, refuseFindings } from "../read-fields.ts";
 import { changeableOf } from "../things.ts";
 import { newRow, nextRow, write } from "../write.ts";
 import { changedConfigAnswer, newConfigAnswer } from "./answers.ts";
+import { refuseForeignHosts } from "./foreign-hosts.ts";
 import { type Former, unmaskConfig } from "./masked.ts";
 import { configOf, versionId } from "./read.ts";
 
@@ -39,7 +39,7 @@ export const createConfig = endpoint(
       version: versionId(id, 1),
       organisation_id: organisationId,
       workspace_id: workspaceId,
-      config: checkedConfig(api, asked.body.config, null, { id, organisationId }),
+      config: checkedConfig(asked, asked.body.config, null, { id, organisationId }),
     };
     const row = newRow(asked, { kind: "config", id, slug: id, organisationId, workspaceId, resource: { ...resource }, details: {} });
     await write(api, [{ put: row }]);
@@ -59,7 +59,7 @@ export const updateConfig = endpoint(
       ...before,
       name: body.name ?? before.name,
       version: versionId(row.id, row.version + 1),
-      config: body.config === undefined ? before.config : checkedConfig(api, body.config, former, row),
+      config: body.config === undefined ? before.config : checkedConfig(asked, body.config, former, row),
     };
     await write(api, [{ put: nextRow(asked, row, { resource: { ...resource } }) }]);
     return { success: true, data: { id: row.id, slug: row.slug, version_id: resource.version } };
@@ -68,14 +68,17 @@ export const updateConfig = endpoint(
 
 /** A config that was given, checked as one of unigate.yaml is, its credentials sealed. */
 function checkedConfig(
-  { checkConfig, sealer }: ApiDeps,
+  asked: Pick<Asked, "api" | "caller" | "organisationId">,
   given: string | JsonObject,
   former: Former | null,
   { id, organisationId }: { readonly id: string; readonly organisationId: string },
 ): JsonObject {
   const full = unmaskConfig(typeof given === "string" ? parsed(given) : given, former);
+  const { checkConfig, sealer } = asked.api;
   refuseFindings(configFindings(full, checkConfig), "config", "invalid_config");
-  return sealConfig(full, organisationId, id, sealer);
+  const sealed = sealConfig(full, organisationId, id, sealer);
+  refuseForeignHosts(asked, sealed);
+  return sealed;
 }
 
 function parsed(text: string): JsonObject {
