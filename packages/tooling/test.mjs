@@ -56,7 +56,7 @@ async function runSuites(words) {
     const reports = [
       "--reporter=default",
       "--reporter=json",
-      `--reporter=${join(root, "packages/tooling/second-tries.mjs")}`,
+      `--reporter=${join(root, "packages/tooling/second-tries.reporter.mjs")}`,
       `--outputFile.json=${file}`,
     ];
     const vitest = start("vitest", ["run", ...reports, ...words], { cwd: root, stdio: "inherit" });
