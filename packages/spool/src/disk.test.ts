@@ -1,28 +1,11 @@
-import { execFileSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AppendBatch } from "@unigate/contracts";
 import { newHead } from "@unigate/events";
+import { canMountSmallDisk, mountSmallDisk, type SmallDisk } from "@unigate/testkit";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { createSpool, type Spool, type SpoolDeps } from "./spool.ts";
-
-/** A disk of 1 MiB that can be filled and made read-only: only root may mount one. */
-const canMount = process.platform === "linux" && process.getuid?.() === 0 && mounts();
-if (!canMount) process.stdout.write("skipped without the right to mount a small tmpfs: a full and a read-only disk\n");
-
-function asRoot(program: string, ...words: string[]): void {
-  execFileSync(program, words, { stdio: "ignore" });
-}
-
-function mounts(): boolean {
-  try {
-    asRoot("unshare", "--mount", "true");
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 const eventually = (condition: () => void) => vi.waitFor(condition, { timeout: 15_000, interval: 5 });
 const soon = () => Date.now() + 15_000;
@@ -84,16 +67,14 @@ function offer(spool: Spool, count: number, body: number): string[] {
 
 const warnings = () => told.filter(({ level }) => level === "warn");
 
-describe.skipIf(!canMount)("a real disk of 1 MiB", () => {
+describe.skipIf(!canMountSmallDisk())("a real disk of 1 MiB", () => {
   let disk = "";
+  let mounted: SmallDisk | null = null;
   beforeAll(async () => {
-    disk = await mkdtemp(join(tmpdir(), "unigate-disk-"));
-    asRoot("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk);
+    mounted = await mountSmallDisk();
+    disk = mounted.path;
   });
-  afterAll(async () => {
-    asRoot("umount", "--lazy", disk);
-    await rm(disk, { recursive: true, force: true });
-  });
+  afterAll(() => mounted?.remove());
 
   test("full: says so once, delivers from memory, writes again when there is room", async () => {
     const spool = start(join(disk, "full"));
@@ -144,13 +125,13 @@ describe.skipIf(!canMount)("a real disk of 1 MiB", () => {
   });
 
   test("read-only when the process starts: works all the same", async () => {
-    asRoot("mount", "-o", "remount,ro", disk);
+    mounted?.writable(false);
     const spool = start(join(disk, "read-only"));
     const ids = offer(spool, 50, 100);
     expect(await spool.flush(soon())).toBe(0);
     expect(delivered).toEqual(ids);
     expect(warnings()).toEqual([expect.objectContaining({ code: "EROFS" })]);
-    asRoot("mount", "-o", "remount,rw", disk);
+    mounted?.writable(true);
     ids.push(...offer(spool, 1, 100));
     await eventually(() => expect(spool.stats()).toMatchObject({ failing: 0, waitingRecords: 0 }));
     expect(spool.stats().segments).toBe(1);

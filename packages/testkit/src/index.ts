@@ -24,6 +24,7 @@ export { CHAT_USAGE, chatChunk, chatCompletion, chatReply, chatStreamReply, DONE
 export { type RedisServer, startRedisServer } from "./redis-server.ts";
 export { type Requirement, type RequirementName, requirement } from "./requirements.ts";
 export { type Connection, type Runner, type RunnerOptions, runners } from "./runners.ts";
+export { canMountSmallDisk, mountSmallDisk, type SmallDisk } from "./small-disk.ts";
 export { until } from "./until.ts";
 export { type ReceivedRequest, type Script, startUpstream, type Upstream } from "./upstream.ts";
 export {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newUuid } from "@unigate/core";
 import { type EncodedRecord, encodeRecord, newHead, readRecord } from "@unigate/events";
+import { canMountSmallDisk, mountSmallDisk } from "@unigate/testkit";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { LogStore } from "../log-store.ts";
 import { openKeptLogStore } from "./kept-log-store.ts";
@@ -154,4 +155,28 @@ test("a folder that cannot be written is told once, and records stay in memory",
   await store.add([record(2_000)]);
   expect(troubles).toHaveLength(1);
   expect((await idsIn(store)).includes(one.head.id)).toBe(true);
+});
+
+test.skipIf(!canMountSmallDisk())("a disk that is full costs nothing that it holds, and is written again when there is room", async () => {
+  const disk = await mountSmallDisk();
+  try {
+    const limits = { fileBytes: 4_000, files: 4 };
+    const openHere = (): LogStore =>
+      openKeptLogStore({ folder: join(disk.path, "logs"), limits, onTrouble: (error) => troubles.push(error) });
+    const store = openHere();
+    const [first, last] = [record(1_000), record(3_000)];
+    await store.add([first]);
+    const filler = join(disk.path, "filler");
+    expect(() => writeFileSync(filler, Buffer.alloc(2 * 1024 * 1024))).toThrow("ENOSPC");
+    for (let time = 2_000; time < 2_020; time++) await store.add([record(time, `"${"x".repeat(5_000)}"`)]);
+    expect(troubles).toEqual([expect.objectContaining({ code: "ENOSPC" })]);
+    rmSync(filler);
+    await store.add([last]);
+    await store.close();
+    const again = openHere();
+    expect(await idsIn(again)).toEqual([last.head.id, first.head.id]);
+    await again.close();
+  } finally {
+    await disk.remove();
+  }
 });

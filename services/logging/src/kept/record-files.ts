@@ -38,8 +38,19 @@ export async function openRecordFiles(folder: string, limits: RecordFileLimits =
     const number = (numbers.at(-1) ?? 0) + 1;
     current = { handle: await open(pathOf(number), "ax", 0o600), bytes: 0 };
     numbers.push(number);
-    for (const old of numbers.splice(0, Math.max(0, numbers.length - limits.files))) await unlink(pathOf(old));
     return current;
+  }
+
+  /** Only once there is something newer: a disk that is full must not cost the records it holds. */
+  async function dropOldest(): Promise<void> {
+    for (const old of numbers.splice(0, Math.max(0, numbers.length - limits.files))) await unlink(pathOf(old));
+  }
+
+  /** A line that is half there goes; where that fails too, the next append begins a new file. */
+  async function giveBack(file: { readonly handle: FileHandle; bytes: number }): Promise<void> {
+    await file.handle.truncate(file.bytes).catch(() => {
+      file.bytes = Number.POSITIVE_INFINITY;
+    });
   }
 
   return {
@@ -52,12 +63,15 @@ export async function openRecordFiles(folder: string, limits: RecordFileLimits =
     },
     async append(lines) {
       const file = current === null || current.bytes > limits.fileBytes ? await next() : current;
-      const before = file.bytes;
-      // After a failure a line may be half there: the next append begins a new file.
-      file.bytes = Number.POSITIVE_INFINITY;
       const bytes = joined(lines);
-      await file.handle.writeFile(bytes);
-      file.bytes = before + bytes.length;
+      try {
+        await file.handle.writeFile(bytes);
+        file.bytes += bytes.length;
+      } catch (error) {
+        await giveBack(file);
+        throw error;
+      }
+      await dropOldest();
     },
     async close() {
       await current?.handle.close();
