@@ -1,4 +1,5 @@
-// Regenerates everything that is generated and committed: contracts from proto/, the provider registry from its folders.
+// Regenerates everything that is generated and committed: contracts from proto/, the provider registry from its folders,
+// the chart's table of values and its schema of settings.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -45,8 +46,17 @@ function genRegistry(pkg, skip, constant, type) {
 genContracts();
 genRegistry("providers", ["shapes", "auth", "vendors"], "providers", "Provider");
 genRegistry("checks", [], "checks", "Check");
+run(process.execPath, [join(root, "packages/tooling/chart.mjs")], root);
 run(
   bin("biome"),
-  ["check", "--write", "--log-level=error", "packages/providers/src/registry.generated.ts", "packages/checks/src/registry.generated.ts"],
+  [
+    "check",
+    "--write",
+    "--log-level=error",
+    "packages/providers/src/registry.generated.ts",
+    "packages/checks/src/registry.generated.ts",
+    "helm/unigate/README.md",
+    "helm/unigate/values.schema.json",
+  ],
   root,
 );
