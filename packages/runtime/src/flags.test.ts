@@ -9,6 +9,7 @@ const NONE: Flags = {
   exportTo: null,
   importFrom: null,
   makeKey: false,
+  migrate: false,
   target: null,
   workers: null,
 };
@@ -20,6 +21,7 @@ test.each<[string[], Partial<Flags>]>([
   [["--version"], { version: true }],
   [["--list-targets"], { listTargets: true }],
   [["--make-key"], { makeKey: true }],
+  [["--migrate"], { migrate: true }],
   [["--target=edge,router"], { target: "edge,router" }],
   [["--target", "edge,router"], { target: "edge,router" }],
   [["--target="], { target: "" }],

@@ -9,6 +9,7 @@ export interface Flags {
   readonly exportTo: string | null;
   /** File to import; null = not given. */
   readonly importFrom: string | null;
+  readonly migrate: boolean;
   /** Null = not given. */
   readonly target: string | null;
   /** As it was written; null = not given. */
@@ -27,6 +28,7 @@ export const flagHelp: readonly (readonly [string, string])[] = [
   ["--check-config [FILE]", "check unigate.yaml (default: UNIGATE_CONFIG) and exit"],
   ["--export [FILE]", "write all saved things as NDJSON, secrets sealed, to a new file (default: standard output) and exit"],
   ["--import FILE", "take over what --export wrote, all or nothing, and exit; the gateway of the data folder must be stopped"],
+  ["--migrate", "bring the schemas of UNIGATE_DATABASE_URL to the version of this program and exit; each start does it as well"],
   ["--make-key", "print a fresh gateway key, for unigate.yaml or UNIGATE_ADMIN_KEY"],
   ["--version", "print the version"],
   ["--help", "print this"],
@@ -34,7 +36,7 @@ export const flagHelp: readonly (readonly [string, string])[] = [
 
 /** Reads the words after the program's name. `--name value` and `--name=value` both work. Throws FlagError. */
 export function readFlags(words: readonly string[]): Flags {
-  let [help, version, listTargets, makeKey] = [false, false, false, false];
+  let [help, version, listTargets, makeKey, migrate] = [false, false, false, false, false];
   let checkConfig: string | null = null;
   let exportTo: string | null = null;
   let importFrom: string | null = null;
@@ -65,6 +67,9 @@ export function readFlags(words: readonly string[]): Flags {
       case "--make-key":
         makeKey = true;
         break;
+      case "--migrate":
+        migrate = true;
+        break;
       case "--check-config":
         checkConfig = value() ?? "";
         break;
@@ -87,5 +92,5 @@ export function readFlags(words: readonly string[]): Flags {
         throw new FlagError(`unknown word "${word}"; --help lists what is understood`);
     }
   }
-  return { help, version, listTargets, makeKey, checkConfig, exportTo, importFrom, target, workers };
+  return { help, version, listTargets, makeKey, checkConfig, exportTo, importFrom, migrate, target, workers };
 }

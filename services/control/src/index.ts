@@ -5,6 +5,7 @@ export type { FirstKeys } from "./key-file.ts";
 export { checkDeclared, type LoadDeps } from "./load.ts";
 export type { CatalogueProvider } from "./providers.ts";
 export { masterKeyMark } from "./saved/open-saved.ts";
+export { migrateSaved } from "./saved/sql/migrate-saved.ts";
 export { exportSaved, importSaved } from "./saved/transfer.ts";
 export { createControlService } from "./service.ts";
 export { type ControlDeps, type ControlStore, openControlStore } from "./store.ts";

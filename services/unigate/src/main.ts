@@ -24,6 +24,7 @@ async function main(): Promise<void> {
   const workers = workerCount(settings);
   if (flags.exportTo !== null) return exportSavedThings(flags.exportTo, settings);
   if (flags.importFrom !== null) return importSavedThings(flags.importFrom, settings);
+  if (flags.migrate) return migrate(settings);
   refuseSharedDatabase(settings, workers);
   if (flags.checkConfig !== null) return checkConfig(flags.checkConfig === "" ? settings.configFile : flags.checkConfig, settings);
   const assignment = readAssignment(environment);
@@ -119,6 +120,11 @@ async function importSavedThings(file: string, settings: Settings): Promise<void
   for (const problem of problems) process.stderr.write(`${problem}\n`);
   process.stderr.write("unigate: nothing was imported\n");
   process.exitCode = 1;
+}
+
+async function migrate(settings: Settings): Promise<void> {
+  const { migrateDatabase } = await import("./migrate.ts");
+  for (const line of await migrateDatabase(settings)) print(line);
 }
 
 function print(text: string): void {

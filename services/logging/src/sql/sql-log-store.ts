@@ -1,10 +1,10 @@
 import type { Clock } from "@unigate/core";
 import { withoutBodies } from "@unigate/events";
-import { type Kysely, migrateSchema, runSql, SchemaError, type SqlEngine, sqlState } from "@unigate/sql";
+import { type Kysely, runSql, SchemaError, type SqlEngine, sqlState } from "@unigate/sql";
 import type { AddOutcome, FoundLog, LogStore, LogTenant } from "../log-store.ts";
+import { migrateLogs } from "../migrate-logs.ts";
 import { dayOf, startOfDay } from "./days.ts";
 import { type Inserted, insertBodies, insertRows } from "./insert.ts";
-import { logMigrations } from "./migrations.ts";
 import { keptDays, maintainPartitions, makePartitions, type Retention } from "./partitions.ts";
 import { bodyRowOf, keyText, type Row, rowOf } from "./row.ts";
 import { selectPage } from "./select.ts";
@@ -51,7 +51,7 @@ export function createSqlLogStore({ engine, clock, retention: given, onTrouble }
   }
 
   async function openNow(): Promise<Kysely<unknown>> {
-    await migrateSchema(engine, logMigrations);
+    await migrateLogs(engine);
     const database = await engine.database<unknown>("logs");
     await maintainPartitions(database, retention, clock.now());
     timer ??= setInterval(() => void maintain().catch(onTrouble), HOUR_MS).unref();

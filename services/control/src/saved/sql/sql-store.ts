@@ -1,10 +1,10 @@
-import { type Kysely, migrateSchema, runSql, type SqlEngine } from "@unigate/sql";
+import { type Kysely, runSql, type SqlEngine } from "@unigate/sql";
 import { type PortableStore, planAdoption } from "../portable-store.ts";
 import { refuseBadRow } from "../row-json.ts";
 import { createRowState, thingOf } from "../row-state.ts";
 import { checkMasterKey, type MasterKeyMark } from "../store-error.ts";
 import type { SavedChange, SavedKind, SavedRow } from "../types.ts";
-import { controlMigrations } from "./migrations.ts";
+import { migrateSaved } from "./migrate-saved.ts";
 import {
   allRows,
   forgetVersions,
@@ -30,7 +30,7 @@ const PAGE = 1_000;
  */
 export async function openSqlStore(engine: SqlEngine, masterKey: MasterKeyMark | null): Promise<PortableStore> {
   const database = await answered(async () => {
-    await migrateSchema(engine, controlMigrations);
+    await migrateSaved(engine);
     const opened = await engine.database<unknown>("control");
     if (masterKey !== null) await markMasterKey(opened, masterKey);
     return opened;
