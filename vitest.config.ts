@@ -19,6 +19,7 @@ export default defineConfig({
       project("unit", ["packages/*/src/**/*.test.ts", "services/*/src/**/*.test.ts"]),
       project("contract", ["test/contract/**/*.test.ts"]),
       project("architecture", ["test/architecture/**/*.test.ts"]),
+      project("helm", ["test/helm/**/*.test.ts"], { testTimeout: 60_000, hookTimeout: 120_000 }),
       project("conformance", ["test/conformance/**/*.test.ts"]),
       // Each file imports suites of other projects, over engines of its own.
       project("containers", ["test/containers/**/*.test.ts"], { isolate: true, hookTimeout: 120_000, retry }),

@@ -59,6 +59,13 @@ describe("a registry names every folder that exports something by default", () =
   });
 });
 
+test("the chart's table of values and its schema of settings", () => {
+  const script = join(root, "packages/tooling/chart.mjs");
+  const { status, stderr } = spawnSync(process.execPath, [script, "--check"], { encoding: "utf8" });
+  expect(stderr, GENERATE).toBe("");
+  expect(status, GENERATE).toBe(0);
+});
+
 function filesBelow(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -127,7 +127,9 @@ spec:
           mountPath: /var/lib/unigate
         - name: tmp
           mountPath: /tmp
-        {{- include "unigate.mounts" . | nindent 8 }}
+        {{- with include "unigate.mounts" . | trim }}
+        {{- . | nindent 8 }}
+        {{- end }}
   volumes:
     {{- if not $values.persistence.enabled }}
     - name: data
@@ -135,7 +137,9 @@ spec:
     {{- end }}
     - name: tmp
       emptyDir: {}
-    {{- include "unigate.volumes" . | nindent 4 }}
+    {{- with include "unigate.volumes" . | trim }}
+    {{- . | nindent 4 }}
+    {{- end }}
 {{- end -}}
 
 {{- define "unigate.hasDeclared" -}}
@@ -176,7 +180,8 @@ spec:
 - name: mesh-certificates
   secret:
     secretName: {{ include "unigate.certificateSecret" . }}
-    defaultMode: 0440
+    # 0440
+    defaultMode: 288
 {{- end }}
 {{- with .root.Values.extraCertificates.configMap }}
 - name: extra-certificates

@@ -21,6 +21,7 @@ test.each([
   ["long", { UNIGATE_TEST_LONG: "1" }, "1"],
   ["docker", { DOCKER_HOST: "tcp://127.0.0.1:2375" }, "tcp://127.0.0.1:2375"],
   ["chromium", { UNIGATE_CHROMIUM: process.execPath }, process.execPath],
+  ["k8s-schemas", { UNIGATE_K8S_SCHEMAS: tmpdir() }, tmpdir()],
 ] as const)("%s is found", (name, environment, at) => {
   expect(requirement(name, { ...environment, UNIGATE_REQUIRE: name })).toEqual({ available: true, at, reason: "" });
 });
@@ -36,6 +37,8 @@ test.each([
   ["postgres", {}, "no UNIGATE_DATABASE_URL"],
   ["postgres", { UNIGATE_DATABASE_URL: "pglite:" }, "no server in UNIGATE_DATABASE_URL"],
   ["chromium", { UNIGATE_CHROMIUM: NOWHERE }, `no browser at ${NOWHERE}; UNIGATE_CHROMIUM names another one`],
+  ["helm", { UNIGATE_HELM_BIN: NOWHERE }, "no helm in PATH; UNIGATE_HELM_BIN names a folder with it and kubeconform"],
+  ["k8s-schemas", {}, "no UNIGATE_K8S_SCHEMAS"],
 ] as const)("%s is missing: a reason, or a failure when it is required", (name, environment, reason) => {
   expect(requirement(name, { ...environment, UNIGATE_REQUIRE: "docker" })).toEqual({ available: false, at: "", reason });
   const required = { ...environment, UNIGATE_REQUIRE: ` docker , ${name}` };

@@ -15,7 +15,9 @@ export type RequirementName =
   | "pglite"
   | "long"
   | "docker"
-  | "chromium";
+  | "chromium"
+  | "helm"
+  | "k8s-schemas";
 
 /** Whether it is there. `at` is its address, or its folder or file. */
 export type Requirement =
@@ -34,9 +36,8 @@ const FINDERS: Readonly<Record<RequirementName, (environment: Environment) => { 
   // A suite that stops its Redis starts one of its own.
   "redis-server": (environment) => {
     const named = environment["UNIGATE_REDIS_SERVER"];
-    const files = named ? [named] : (environment["PATH"] ?? "").split(delimiter).map((folder) => join(folder, "redis-server"));
-    const file = files.find((path) => existsSync(path));
-    return file === undefined ? { missing: "no redis-server in PATH; UNIGATE_REDIS_SERVER names one elsewhere" } : { at: file };
+    const file = named ? named : inPath(environment, "redis-server");
+    return existsSync(file) ? { at: file } : { missing: "no redis-server in PATH; UNIGATE_REDIS_SERVER names one elsewhere" };
   },
   "redis-cluster": (environment) => fromVariable(environment, "UNIGATE_REDIS_CLUSTER_URL"),
   kafka: (environment) => fromVariable(environment, "UNIGATE_KAFKA_BROKERS"),
@@ -66,7 +67,20 @@ const FINDERS: Readonly<Record<RequirementName, (environment: Environment) => { 
     const file = environment["UNIGATE_CHROMIUM"] || "/usr/bin/chromium";
     return existsSync(file) ? { at: file } : { missing: `no browser at ${file}; UNIGATE_CHROMIUM names another one` };
   },
+  // Helm 3; kubeconform lies beside it.
+  helm: (environment) => {
+    const folder = environment["UNIGATE_HELM_BIN"];
+    const file = folder ? join(folder, "helm") : inPath(environment, "helm");
+    return existsSync(file) ? { at: file } : { missing: "no helm in PATH; UNIGATE_HELM_BIN names a folder with it and kubeconform" };
+  },
+  "k8s-schemas": (environment) => fromVariable(environment, "UNIGATE_K8S_SCHEMAS"),
 };
+
+/** Where a program is; "" = not in PATH. */
+function inPath(environment: Environment, program: string): string {
+  const files = (environment["PATH"] ?? "").split(delimiter).map((folder) => join(folder, program));
+  return files.find((file) => existsSync(file)) ?? "";
+}
 
 /**
  * What a suite needs, for `describe.skipIf(!needed.available)`: the reason is printed when it is missing. Throws, so
