@@ -1,12 +1,15 @@
+import { execFile } from "node:child_process";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { RELEASE } from "./chart.ts";
+import { readProcess } from "@unigate/runtime";
+import { helm, RELEASE, root } from "./chart.ts";
 
 /** As much of the API server of a cluster as Helm asks while it renders: the kinds that there are, and the Secrets. */
 export interface Cluster {
-  readonly url: string;
   /** Secrets by "namespace/name", their data in base64. */
   readonly secrets: Map<string, Readonly<Record<string, string>>>;
+  /** What helm writes when it installs there without doing so; fails with what it says when it refuses. */
+  install(words: readonly string[], input?: string): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -31,9 +34,22 @@ export async function startCluster(): Promise<Cluster> {
     response.end(JSON.stringify(answer ?? { kind: "Status", apiVersion: "v1", status: "Failure", reason: "NotFound", code: 404 }));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     secrets,
+    install(words, input = "") {
+      const env = { ...readProcess().environment, HELM_KUBEAPISERVER: url, KUBECONFIG: "no-such-file" };
+      const options = { cwd: root, env, maxBuffer: 64 * 1024 * 1024 };
+      return new Promise((resolve, reject) => {
+        const child = execFile(
+          helm.at,
+          ["install", ...words, "--dry-run=server", "--disable-openapi-validation"],
+          options,
+          (error, out, said) => (error === null ? resolve(out) : reject(new Error(said, { cause: error }))),
+        );
+        child.stdin?.end(input);
+      });
+    },
     stop: () => new Promise((resolve) => server.close(() => resolve())),
   };
 }

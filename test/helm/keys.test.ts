@@ -1,5 +1,3 @@
-import { execFile } from "node:child_process";
-import { readProcess } from "@unigate/runtime";
 import { parseMasterKey } from "@unigate/secrets";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { chart, FULL_NAME, helm, NAMESPACE, objectsOf, RELEASE, render, type Values } from "./chart.ts";
@@ -18,14 +16,7 @@ describe.skipIf(!helm.available)("keys that nobody gave", () => {
 
   /** What `helm install` would do in the cluster: its objects and its notes. */
   function install(values: Values): Promise<string> {
-    const words = ["install", RELEASE, chart, "--namespace", NAMESPACE, "--dry-run=server", "--disable-openapi-validation", "-f", "-"];
-    const env = { ...readProcess().environment, HELM_KUBEAPISERVER: cluster.url, KUBECONFIG: "no-such-file" };
-    return new Promise((resolve, reject) => {
-      const child = execFile(helm.at, words, { env, maxBuffer: 64 * 1024 * 1024 }, (error, out, said) =>
-        error === null ? resolve(out) : reject(new Error(said, { cause: error })),
-      );
-      child.stdin?.end(JSON.stringify(values));
-    });
+    return cluster.install([RELEASE, chart, "--namespace", NAMESPACE, "-f", "-"], JSON.stringify(values));
   }
 
   async function keysOf(values: Values): Promise<Readonly<Record<string, string>>> {

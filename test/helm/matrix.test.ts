@@ -41,7 +41,7 @@ describe.skipIf(!helm.available)("every variant of the chart", () => {
 
     test("has the pods of its mode, which their selectors and Services find", () => {
       expect(pods.map(({ component }) => component).sort()).toEqual([...podsOf(variant.mode)].sort());
-      const services = objects.filter(({ kind }) => kind === "Service").map((object) => specOf<ServiceSpec>(object));
+      const services = objects.filter(({ kind }) => kind === "Service").map((object) => specOf(object) as ServiceSpec);
       for (const { labels, selector, pod, container } of pods) {
         expect(labels).toMatchObject(selector);
         for (const { labelSelector } of pod.topologySpreadConstraints ?? []) expect(labels).toMatchObject(labelSelector.matchLabels);
@@ -105,7 +105,7 @@ describe.skipIf(!helm.available)("every variant of the chart", () => {
       const made = new Map(objects.filter(({ kind }) => kind === "Secret").map((object) => [object.metadata.name, secretData(object)]));
       const issued = objects
         .filter(({ kind }) => kind === "Certificate")
-        .map((object) => specOf<{ secretName: string }>(object).secretName);
+        .map((object) => (specOf(object) as { secretName: string }).secretName);
       const maps = objects.filter(({ kind }) => kind === "ConfigMap").map(({ metadata }) => metadata.name);
       for (const { pod, container, claims } of workloads.values()) {
         for (const reference of Object.values(secretVariables(container))) {

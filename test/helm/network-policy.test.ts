@@ -66,13 +66,13 @@ describe.skipIf(!helm.available).each(["single", "mesh", "compact"] as const)("m
   const policies = new Map<string, Policy>();
   beforeAll(() => {
     objects = render({ mode, ...ENGINES });
-    for (const name of names) policies.set(name, specOf<Policy>(only(objects, "NetworkPolicy", `demo-unigate-${name}`)));
+    for (const name of names) policies.set(name, specOf(only(objects, "NetworkPolicy", `demo-unigate-${name}`)) as Policy);
   });
   const policyOf = (name: string): Policy => policies.get(name) as Policy;
 
   test("every pod has one policy, in both directions", () => {
     for (const [name, workload] of workloadsOf(objects)) {
-      const own = objects.filter(({ kind }) => kind === "NetworkPolicy").map((object) => specOf<Policy>(object));
+      const own = objects.filter(({ kind }) => kind === "NetworkPolicy").map((object) => specOf(object) as Policy);
       const matching = own.filter(({ podSelector }) => podSelector.matchLabels["app.kubernetes.io/component"] === name);
       expect(matching).toHaveLength(1);
       expect(workload.labels).toMatchObject(matching[0]?.podSelector.matchLabels ?? {});
@@ -109,7 +109,7 @@ describe.skipIf(!helm.available).each(["single", "mesh", "compact"] as const)("m
       for (const [variable, address] of addresses) {
         const home = names.find((other) => hosted[other]?.includes(variable.slice("UNIGATE_".length, -"_ADDR".length).toLowerCase()));
         expect(address).toBe(`dns:///demo-unigate-${home}.gateways.svc:50051`);
-        const service = specOf<{ ports: { name: string; port: number }[] }>(only(objects, "Service", `demo-unigate-${home}`));
+        const service = specOf(only(objects, "Service", `demo-unigate-${home}`)) as { ports: { name: string; port: number }[] };
         expect(service.ports).toContainEqual(expect.objectContaining({ name: "grpc", port: 50051 }));
       }
     }
@@ -141,9 +141,17 @@ describe.skipIf(!helm.available).each(["single", "mesh", "compact"] as const)("m
   test("engines are reached by those that use them, at the ports of their addresses", () => {
     for (const name of names) {
       const used = new Set((hosted[name] ?? []).flatMap((service) => facts.services[service]?.engines ?? []));
-      const expected = [...used].flatMap((engine) => PORTS[engine] ?? []).sort();
+      const expected = [...used]
+        .flatMap((engine) => PORTS[engine] ?? [])
+        .map(String)
+        .sort();
       const ports = policyOf(name).egress.flatMap((rule) => (rule.ports ?? []).map(({ port }) => port));
-      expect(ports.filter((port) => port !== 53 && port !== 50051).sort()).toEqual(expected);
+      expect(
+        ports
+          .filter((port) => port !== 53 && port !== 50051)
+          .map(String)
+          .sort(),
+      ).toEqual(expected);
     }
   });
 });
@@ -158,7 +166,7 @@ describe.skipIf(!helm.available)("given by values", () => {
       redis: { existingSecret: { name: "given" } },
       networkPolicy: { engines: { redis }, clients, internetExtra: [own] },
     });
-    const policy = (name: string): Policy => specOf<Policy>(only(objects, "NetworkPolicy", `demo-unigate-${name}`));
+    const policy = (name: string): Policy => specOf(only(objects, "NetworkPolicy", `demo-unigate-${name}`)) as Policy;
     expect(policy("policy").egress).toContainEqual({ ports: redis.ports.map((port) => ({ port, protocol: "TCP" })), to: redis.to });
     expect(policy("edge").ingress[0]).toEqual({ ports: [{ port: 8080, protocol: "TCP" }], from: clients });
     expect(policy("connector").egress.at(-1)?.to).toContainEqual(own);

@@ -87,7 +87,7 @@ describe.skipIf(!helm.available)("how many pods there are, and of which kind", (
 
   test("a new pod is ready before an old one goes", () => {
     const deployment = only(render({ mode: "mesh" }), "Deployment", `${FULL_NAME}-edge`);
-    expect(specOf<object>(deployment)).toMatchObject({ strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } } });
+    expect(specOf(deployment) as object).toMatchObject({ strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } } });
   });
 });
 
@@ -97,7 +97,7 @@ describe.skipIf(!helm.available)("the front", () => {
     ["mesh", "edge"],
     ["compact", "edge"],
   ])("of mode %s is a Service of %s", (mode, component) => {
-    const service = specOf<{ selector: object; ports: object[] }>(only(render({ mode }), "Service", FULL_NAME));
+    const service = specOf(only(render({ mode }), "Service", FULL_NAME)) as { selector: object; ports: object[] };
     expect(service.selector).toMatchObject({ "app.kubernetes.io/component": component });
     expect(service.ports).toEqual([{ name: "http", port: 80, targetPort: "http", appProtocol: "http" }]);
   });
@@ -175,7 +175,7 @@ describe.skipIf(!helm.available)("what is declared", () => {
   test("does not restart a pod when it changes, and a secret does", () => {
     const mark = (values: Values): unknown => {
       const [stateful] = ofKind(render(values), "StatefulSet");
-      return specOf<{ template: { metadata: { annotations: object } } }>(stateful as KubernetesObject).template.metadata.annotations;
+      return (specOf(stateful as KubernetesObject) as { template: { metadata: { annotations: object } } }).template.metadata.annotations;
     };
     expect(mark({ config })).toEqual(mark({ config: { version: 1 } }));
     expect(mark({ redis: { url: "redis://a" } })).not.toEqual(mark({ redis: { url: "redis://b" } }));
@@ -187,7 +187,7 @@ describe.skipIf(!helm.available)("certificates of the mesh", () => {
 
   test("name every service of the pod, and where it is reached", () => {
     const objects = render({ mode: "compact", mesh });
-    const spec = (name: string): object => specOf<object>(only(objects, "Certificate", `${FULL_NAME}-${name}`));
+    const spec = (name: string): object => specOf(only(objects, "Certificate", `${FULL_NAME}-${name}`)) as object;
     expect(spec("edge")).toMatchObject({
       secretName: `${FULL_NAME}-edge-mesh`,
       uris: ["edge", "router", "cache", "policy", "guardrail"].map((service) => `spiffe://unigate/${service}`),

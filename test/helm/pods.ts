@@ -93,8 +93,9 @@ export function only(objects: readonly KubernetesObject[], kind: string, name: s
   return object;
 }
 
-export function specOf<T>(object: KubernetesObject): T {
-  return object["spec"] as T;
+/** Its form is known to whoever asks. */
+export function specOf(object: KubernetesObject): unknown {
+  return object["spec"];
 }
 
 /** The value of each plain variable. */
