@@ -128,7 +128,7 @@ describe.each(runners)("rpc over $name", ({ name, connect }) => {
       }
       // Started by the first request being taken; a handler in the same process takes none, so nothing is there to let go.
       const requests = endless();
-      if (name !== "grpc") await requests.next();
+      if (name === "local" || name === "wire") await requests.next();
       if (kind === "upload") expect((await port.upload(requests, newCall())).spoolId).toBe("early");
       else expect(await collect(port.chat(requests, newCall()))).toEqual([batch(7)]);
       await gone.promise;
@@ -462,7 +462,7 @@ describe.each(runners)("rpc over $name", ({ name, connect }) => {
       for (const { invoke } of kinds) {
         const call = newCall();
         await invoke(port, call);
-        if (name === "grpc") call.cancel.cancel("client_gone");
+        if (name === "grpc" || name === "shared") call.cancel.cancel("client_gone");
       }
       await port.unary(batch(1), newCall());
       expect(seen.map((call) => call.cancel.reason)).toEqual([null, null, null, null, null]);

@@ -61,4 +61,5 @@ export {
   RouterDefinition,
   Sequence,
 } from "./gen/unigate/router/v1/router.ts";
+export { AnswerBatch, CallBatch, CallsDefinition } from "./gen/unigate/rpc/v1/rpc.ts";
 export type * from "./ports.ts";

@@ -11,7 +11,10 @@ export interface Peer {
 /** Decides on a call before any of its messages is read: an error refuses it, null lets it in. `method` is "/package.Service/Method". */
 export type Authenticate = (peer: Peer, method: string) => RpcError | null;
 
-/** Adds to the metadata of a call that is about to be sent. `method` is "/package.Service/Method". */
+/**
+ * Adds to the metadata of a call that is about to be sent. `method` is "/package.Service/Method". Calls that share a
+ * stream have its metadata, which are asked for once, for "/unigate.rpc.v1.Calls/Open".
+ */
 export type CallInterceptor = (headers: { set(name: string, value: string): void }, method: string) => void;
 
 /** The one token that all services of a mesh share, for both sides of a call. */

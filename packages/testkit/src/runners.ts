@@ -14,7 +14,7 @@ export interface RunnerOptions extends RpcLimits {
   readonly onFault?: OnFault;
 }
 
-/** A port over one of the three ways to it. */
+/** A port over one of the ways to it. */
 export interface Connection<D extends ServiceDefinition> {
   readonly port: ServicePort<D>;
   /** Ends it. Over "wire" it also throws when somebody changed a message that it had received. */
@@ -23,7 +23,7 @@ export interface Connection<D extends ServiceDefinition> {
 
 /** One way to call a service. A suite that runs over all of them proves that a caller cannot tell them apart. */
 export interface Runner {
-  readonly name: "local" | "wire" | "grpc";
+  readonly name: "local" | "wire" | "grpc" | "shared";
   readonly connect: <D extends ServiceDefinition>(
     definition: D,
     implementation: ServicePort<D>,
@@ -31,7 +31,10 @@ export interface Runner {
   ) => Promise<Connection<D>>;
 }
 
-/** local: by reference. wire: encoded, decoded and guarded against changes, in process. grpc: over loopback TCP. */
+/**
+ * local: by reference. wire: encoded, decoded and guarded against changes, in process. grpc: over loopback TCP, each call
+ * by itself. shared: the same, with unary calls in a stream that is open already.
+ */
 export const runners: readonly Runner[] = [
   {
     name: "local",
@@ -51,18 +54,27 @@ export const runners: readonly Runner[] = [
       };
     },
   },
-  {
-    name: "grpc",
-    async connect(definition, implementation, options = {}) {
-      const server = await serveGrpc({ ...options, listen: "127.0.0.1:0", services: [{ definition, implementation }] });
-      const channel = openChannel({ ...options, address: server.address });
-      return {
-        port: channel.port(definition),
-        async close() {
-          channel.close();
-          await server.drain(0);
-        },
-      };
-    },
-  },
+  { name: "grpc", connect: (...args) => connectOverGrpc(false, ...args) },
+  { name: "shared", connect: (...args) => connectOverGrpc(true, ...args) },
 ];
+
+/** A shared stream takes calls once it is open: that is waited for, or the first calls would go plainly. */
+async function connectOverGrpc<D extends ServiceDefinition>(
+  shareStreams: boolean,
+  definition: D,
+  implementation: ServicePort<D>,
+  options: RunnerOptions = {},
+): Promise<Connection<D>> {
+  const server = await serveGrpc({ ...options, listen: "127.0.0.1:0", services: [{ definition, implementation }] });
+  const channel = openChannel({ ...options, shareStreams, address: server.address });
+  if (shareStreams) await channel.ready(SHARED_READY_MS);
+  return {
+    port: channel.port(definition),
+    async close() {
+      channel.close();
+      await server.drain(0);
+    },
+  };
+}
+
+const SHARED_READY_MS = 10_000;

@@ -3,10 +3,11 @@ import type { Call } from "@unigate/core";
 import type { CallInterceptor } from "../mesh-token.ts";
 import { maxMessageBytes, type RpcLimits } from "../message-size.ts";
 import { type Method, methodsOf } from "../method.ts";
+import { SharedStreams } from "../shared-stream/shared-streams.ts";
 import type { ServiceDefinition, ServicePort } from "../types.ts";
 import { channelCredentials, type MeshCertificates } from "./certificates.ts";
 import { streamAnswers } from "./client-stream.ts";
-import { answerToStream, unary } from "./client-unary.ts";
+import { answerToStream, plainUnary, unary } from "./client-unary.ts";
 import { grpcJs } from "./grpc-js.ts";
 import type { Link } from "./link.ts";
 import { channelOptions, requestStreamOptions } from "./options.ts";
@@ -17,6 +18,10 @@ export interface ChannelOptions extends RpcLimits {
   readonly certificates?: MeshCertificates;
   /** Adds metadata to each call, such as the mesh token. */
   readonly interceptor?: CallInterceptor;
+  /** Whether small unary calls share long-lived streams where the server offers that; default true. */
+  readonly shareStreams?: boolean;
+  /** How long a shared stream is used, in ms, a fifth more or less; default 60,000. New replicas get their share then. */
+  readonly streamAgeMs?: number;
 }
 
 /** The connections to one address, for all services that are there. */
@@ -26,7 +31,7 @@ export interface RpcChannel {
    * there is no connection and none can be made. An error overtakes answers that were not yet asked for.
    */
   port<D extends ServiceDefinition>(definition: D): ServicePort<D>;
-  /** Connects. True once there is a connection, false when there is none after `ms`. */
+  /** Connects, and opens a shared stream if it can be had. True once there is a connection, false when there is none after `ms`. */
   ready(ms: number): Promise<boolean>;
   /** Later calls fail with UNAVAILABLE; running ones go on. */
   close(): void;
@@ -38,14 +43,22 @@ export function openChannel(options: ChannelOptions): RpcChannel {
   const credentials = channelCredentials(options.certificates);
   const client = new Client(options.address, credentials, channelOptions(options));
   const requestStreams = new Client(options.address, credentials, requestStreamOptions(options));
-  const links: Links = { plain: linkOver(client, options), requestStreams: linkOver(requestStreams, options) };
+  const plain = linkOver(client, options);
+  const shared =
+    options.shareStreams === false ? null : new SharedStreams(plain, (...args) => plainUnary(plain, ...args), options.streamAgeMs);
+  const links: Links = { plain, shared, requestStreams: linkOver(requestStreams, options) };
   return {
     port: (definition) => portOver(links, definition),
-    ready: (ms) =>
-      new Promise((resolve) => {
-        client.waitForReady(Date.now() + ms, (error) => resolve(error === undefined));
-      }),
+    async ready(ms) {
+      const deadline = Date.now() + ms;
+      const connected = await new Promise<boolean>((resolve) => {
+        client.waitForReady(deadline, (error) => resolve(error === undefined));
+      });
+      if (connected && shared !== null) await orAt(deadline, shared.settled());
+      return connected;
+    },
     close() {
+      shared?.close();
       client.close();
       requestStreams.close();
     },
@@ -54,6 +67,7 @@ export function openChannel(options: ChannelOptions): RpcChannel {
 
 interface Links {
   readonly plain: Link;
+  readonly shared: SharedStreams | null;
   readonly requestStreams: Link;
 }
 
@@ -70,13 +84,24 @@ function linkOver(client: Client, options: ChannelOptions): Link {
 function portOver<D extends ServiceDefinition>(links: Links, definition: D): ServicePort<D> {
   const port: Record<string, unknown> = {};
   for (const method of methodsOf(definition)) {
-    port[method.key] = remoteMethod(method.requestStream ? links.requestStreams : links.plain, method);
+    port[method.key] = remoteMethod(links, method);
   }
   return port as ServicePort<D>;
 }
 
-function remoteMethod(link: Link, method: Method): unknown {
+function remoteMethod({ plain, shared, requestStreams }: Links, method: Method): unknown {
+  const link = method.requestStream ? requestStreams : plain;
   if (method.responseStream) return (request: unknown, call: Call) => streamAnswers(link, method, request, call);
   if (method.requestStream) return (request: unknown, call: Call) => answerToStream(link, method, request as AsyncIterable<unknown>, call);
-  return (request: unknown, call: Call) => unary(link, method, request, call);
+  return (request: unknown, call: Call) => unary(link, shared, method, request, call);
+}
+
+/** Resolves with the work, or at the deadline (Unix ms). */
+async function orAt(deadline: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, deadline - Date.now());
+  });
+  await Promise.race([work, late]);
+  clearTimeout(timer);
 }

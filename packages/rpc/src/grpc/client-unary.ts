@@ -4,16 +4,28 @@ import { cancelledError, RpcError } from "../errors.ts";
 import { decodeMessage, encodeMessage } from "../message-size.ts";
 import type { Method } from "../method.ts";
 import { refusal } from "../refusal.ts";
+import type { SharedStreams } from "../shared-stream/shared-streams.ts";
 import { cancelTransport, createTransport, failureOfStatus, headersOf, ignoreHeaders, type Link, type Transport } from "./link.ts";
 import { RequestPump } from "./request-pump.ts";
 import { OK } from "./status.ts";
 
-/** One request, one answer. */
-export function unary(link: Link, method: Method, request: unknown, call: Call): Promise<unknown> {
+/** One request, one answer; over one of the shared streams if there is a place in them, else as a call of its own. */
+export function unary(link: Link, streams: SharedStreams | null, method: Method, request: unknown, call: Call): Promise<unknown> {
+  const refused = refusal(call);
+  if (refused !== null) return Promise.reject(refused);
+  let bytes: Buffer;
+  try {
+    bytes = encodeMessage(method, method.request, request, link.maxBytes);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+  const stream = streams?.take(method, bytes.length) ?? null;
+  return stream === null ? plainUnary(link, method, bytes, call) : stream.unary(method, bytes, call);
+}
+
+/** An encoded request and its answer, as a gRPC call of its own. */
+export function plainUnary(link: Link, method: Method, bytes: Buffer, call: Call): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const refused = refusal(call);
-    if (refused !== null) return reject(refused);
-    const bytes = encodeMessage(method, method.request, request, link.maxBytes);
     const headers = headersOf(link, method, call);
     const transport = createTransport(link, method, call);
     startForAnswer(method, call, headers, transport, { resolve, reject });

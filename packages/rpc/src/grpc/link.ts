@@ -22,11 +22,13 @@ export interface Link {
  */
 export type Transport = ReturnType<ChannelInterface["createCall"]>;
 
+type CalledMethod = Pick<Method, "path">;
+
 /** Timers do not reach further; such a deadline is none. */
 const MAX_DEADLINE_MS = 2 ** 31 - 1;
 
 /** @throws RpcError UNAVAILABLE when the channel was closed. */
-export function createTransport(link: Link, method: Method, call: Call): Transport {
+export function createTransport(link: Link, method: CalledMethod, call: Call): Transport {
   const deadline = call.deadline - Date.now() > MAX_DEADLINE_MS ? Number.POSITIVE_INFINITY : call.deadline;
   try {
     return link.channel.createCall(method.path, deadline, null, null, null);
@@ -36,7 +38,7 @@ export function createTransport(link: Link, method: Method, call: Call): Transpo
 }
 
 /** The trace, unless it is no traceparent, and what the channel's interceptor adds. */
-export function headersOf(link: Link, method: Method, call: Call): Metadata {
+export function headersOf(link: Link, method: CalledMethod, call: Call): Metadata {
   const headers = new link.Headers();
   if (isTraceparent(call.traceparent)) headers.set("traceparent", call.traceparent);
   link.interceptor?.(headers, method.path);

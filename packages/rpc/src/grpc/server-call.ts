@@ -9,6 +9,7 @@ import { askNext, letGo, PulledStream } from "../pulled-stream.ts";
 import { traceIdOf } from "../traceparent.ts";
 import { AnswerFlow } from "./answer-flow.ts";
 import { END_MARK, isEndMark, USER_AGENT } from "./end-mark.ts";
+import { peerOf } from "./peer.ts";
 import type { RunningCalls } from "./running-calls.ts";
 import { OK, statusOf } from "./status.ts";
 
@@ -26,6 +27,9 @@ export interface ServedMethod {
   readonly handler: Handler | null;
 }
 
+/** What a call is answered through: a gRPC call of its own, or its place in a shared stream. */
+export type AnswerTransport = Pick<ServerInterceptingCallInterface, "getDeadline" | "startRead" | "sendMessage" | "sendStatus">;
+
 /** A client's timer and this one start apart by the way between them; a call cut this shortly before its end ran out of time. */
 const DEADLINE_SLACK_MS = 100;
 
@@ -36,7 +40,7 @@ const DEADLINE_SLACK_MS = 100;
 export class ServerCall {
   readonly #host: ServerHost;
   readonly #served: ServedMethod;
-  readonly #transport: ServerInterceptingCallInterface;
+  readonly #transport: AnswerTransport;
   readonly #cancel = new CancelToken();
   readonly #flow = new AnswerFlow();
   #call: Call | null = null;
@@ -51,20 +55,25 @@ export class ServerCall {
   /** All was answered while the caller still sent; its end is waited for. */
   #waiting = false;
 
-  constructor(host: ServerHost, served: ServedMethod, transport: ServerInterceptingCallInterface) {
+  constructor(host: ServerHost, served: ServedMethod, transport: AnswerTransport) {
     this.#host = host;
     this.#served = served;
     this.#transport = transport;
   }
 
   onReceiveMetadata(metadata: Metadata): void {
+    const peer = peerOf(metadata);
+    this.#marks = this.#served.method.requestStream && (peer.header("user-agent")?.startsWith(USER_AGENT) ?? false);
+    this.begin(peer, peer.header("traceparent") ?? "");
+  }
+
+  /** Asks for the first message of a peer that may call the method; refuses any other. */
+  begin(peer: Peer, traceparent: string): void {
     const { method } = this.#served;
-    const refused = this.#host.authenticate?.(peerOf(metadata), method.path) ?? null;
+    const refused = this.#host.authenticate?.(peer, method.path) ?? null;
     if (refused !== null) return this.#fail(refused);
-    const traceparent = textOf(metadata, "traceparent") ?? "";
     this.#call = { traceId: traceIdOf(traceparent), traceparent, deadline: Number(this.#transport.getDeadline()), cancel: this.#cancel };
     if (!method.requestStream) return this.#transport.startRead();
-    this.#marks = textOf(metadata, "user-agent")?.startsWith(USER_AGENT) ?? false;
     const requests = new PulledStream<unknown>(() => ({ pull: () => this.#transport.startRead(), stop() {} }));
     this.#requests = requests;
     this.#run(requests, this.#call);
@@ -232,12 +241,3 @@ const SHUTTING_DOWN = new RpcError("UNAVAILABLE", "The server is shutting down."
 const SUCCESS = { code: OK, details: "OK" };
 
 function nothing(): void {}
-
-function peerOf(metadata: Metadata): Peer {
-  return { header: (name) => textOf(metadata, name) };
-}
-
-function textOf(metadata: Metadata, name: string): string | undefined {
-  const values = metadata.get(name);
-  return values.length === 1 && typeof values[0] === "string" ? values[0] : undefined;
-}

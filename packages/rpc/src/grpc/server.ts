@@ -1,6 +1,9 @@
 import type { Server, ServerCredentials, ServerInterceptor } from "@grpc/grpc-js";
 import { maxMessageBytes } from "../message-size.ts";
 import { handlerOf, methodsOf } from "../method.ts";
+import { OPEN_PATH } from "../shared-stream/limits.ts";
+import { ServedStream } from "../shared-stream/served-stream.ts";
+import { ServedStreams } from "../shared-stream/served-streams.ts";
 import { serverCredentials } from "./certificates.ts";
 import { drainServer } from "./drain.ts";
 import { grpcJs } from "./grpc-js.ts";
@@ -26,13 +29,18 @@ export async function serveGrpc(options: ServeOptions): Promise<GrpcServer> {
     maxBytes: maxMessageBytes(options),
     running,
   };
-  const server = new (grpcJs().Server)({ ...serverOptions(options, options.maxRequestMs), interceptors: [ownCalls(methods, host)] });
+  const streams = new ServedStreams(host, methods);
+  const server = new (grpcJs().Server)({
+    ...serverOptions(options, options.maxRequestMs),
+    interceptors: [ownCalls(methods, host, streams)],
+  });
   for (const { definition, implementation } of options.services) {
     for (const method of methodsOf(definition)) {
       methods.set(method.path, { method, handler: handlerOf(implementation, method) });
       server.register(method.path, unreached, asItIs, asItIs, "unary");
     }
   }
+  server.register(OPEN_PATH, unreached, asItIs, asItIs, "unary");
   const setServing = addHealth(
     server,
     options.services.map(({ definition }) => definition.fullName),
@@ -43,6 +51,7 @@ export async function serveGrpc(options: ServeOptions): Promise<GrpcServer> {
     setServing,
     drain(ms) {
       setServing(false);
+      streams.drain();
       return drainServer(server, address, running, ms);
     },
   };
@@ -52,12 +61,13 @@ export async function serveGrpc(options: ServeOptions): Promise<GrpcServer> {
  * Takes the calls of our methods before grpc-js wraps them into Node streams: those would read a whole request before
  * anybody could refuse its sender, and buffer sixteen messages where one is asked for. Health is left to grpc-js.
  */
-function ownCalls(methods: ReadonlyMap<string, ServedMethod>, host: ServerHost): ServerInterceptor {
-  const { ServerInterceptingCall } = grpcJs();
+function ownCalls(methods: ReadonlyMap<string, ServedMethod>, host: ServerHost, streams: ServedStreams): ServerInterceptor {
+  const { ServerInterceptingCall, Metadata } = grpcJs();
   return (descriptor, transport) => {
     const served = methods.get(descriptor.path);
-    if (served === undefined) return new ServerInterceptingCall(transport);
-    transport.start(new ServerCall(host, served, transport));
+    if (served !== undefined) transport.start(new ServerCall(host, served, transport));
+    else if (descriptor.path === OPEN_PATH) transport.start(new ServedStream(streams, transport, new Metadata()));
+    else return new ServerInterceptingCall(transport);
     return new ServerInterceptingCall(transport, TAKEN);
   };
 }

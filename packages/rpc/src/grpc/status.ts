@@ -8,6 +8,7 @@ function asStatus(code: unknown): status {
 
 export const OK = asStatus(0);
 export const CANCELLED = asStatus(1);
+export const UNIMPLEMENTED = asStatus(12);
 
 const STATUSES: ReadonlyMap<RpcCode, status> = new Map(RPC_CODES.map((code, index) => [code, asStatus(index + 1)]));
 
