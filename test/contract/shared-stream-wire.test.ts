@@ -52,6 +52,8 @@ describe("our server and a client made of the generated code", () => {
       status: statusOf(http2),
       send: (calls: SentCall[], cancelled: number[] = []) => http2.write(frame(CallBatch.encode({ calls, cancelled }).finish())),
       end: () => http2.end(),
+      pause: () => http2.pause(),
+      resume: () => http2.resume(),
     };
   }
 
@@ -140,6 +142,48 @@ describe("our server and a client made of the generated code", () => {
     send(calls);
     expect((await status).code).toBe(13);
     await until("the calls know", () => reasons.length === calls.length - 1);
+  });
+
+  describe("who takes no answers", () => {
+    const small = Buffer.from(AppendBatch.encode(batch(0)).finish());
+
+    /** Sends 39 calls for answers of a megabyte and reads none of them. */
+    async function clogged(timeoutMs: number) {
+      let begun = 0;
+      const opened = await stream({
+        async unary(request) {
+          begun += 1;
+          return batch(request.offset, Buffer.alloc(request.offset === 0 ? 10 : 1_000_000));
+        },
+      });
+      opened.send([sentCall(1, { path: UNARY, payload: small })]);
+      await until("the stream works", () => opened.answers.length === 1);
+      opened.pause();
+      for (let id = 2; id <= 40; id += 1) {
+        opened.send([sentCall(id, { timeoutMs })]);
+        await new Promise(setImmediate);
+      }
+      return { ...opened, begun: () => begun - 1 };
+    }
+
+    test("is not read beyond 8 MiB of them, and gets all later", async () => {
+      const { server, answers, begun, resume } = await clogged(0);
+      await until("some have begun", () => begun() >= 8);
+      const other = openChannel({ address: server.address });
+      cleanups.push(() => other.close());
+      for (let trip = 0; trip < 50; trip += 1) await other.port(EchoDefinition).unary(batch(0), newCall());
+      expect(begun() - 50).toBeLessThan(15);
+      resume();
+      await until("all answers", () => answers.filter(({ more }) => !more).length === 40);
+    });
+
+    test("and lets the time of its calls pass, is read on", async () => {
+      const { answers, begun, send, resume } = await clogged(200);
+      await until("all have had their time", () => begun() === 39);
+      resume();
+      send([sentCall(41, { payload: small })]);
+      await until("the next call is answered", () => answers.some(({ id }) => id === 41));
+    });
   });
 
   test("a client that does not go away from a draining server is waited for a second, its calls as all others", async () => {

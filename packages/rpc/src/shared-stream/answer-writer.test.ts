@@ -56,6 +56,18 @@ test("what nobody takes is held back, and sent on once there is room", async () 
   expect([sent.length, answers.owedBytes, bytes()]).toEqual([100, 0, 100 * ANSWER_PART_BYTES]);
 });
 
+test("what nobody waits for any more is not sent, and not owed", async () => {
+  const { answers, batches, waiting, sent, add } = writer(false);
+  for (const id of [1, 2, 3]) add(id, 40 * ANSWER_PART_BYTES);
+  await turn();
+  const before = batches.flat().filter(({ id }) => id === 2).length;
+  answers.drop(2);
+  answers.drop(99);
+  for (let taken = waiting.shift(); taken !== undefined; taken = waiting.shift()) taken();
+  expect(batches.flat().filter(({ id }) => id === 2)).toHaveLength(before);
+  expect([sent, answers.owedBytes]).toEqual([[1, 3], 0]);
+});
+
 test("after its end nothing is sent", async () => {
   const { answers, batches, add } = writer(true);
   add(1, 10);

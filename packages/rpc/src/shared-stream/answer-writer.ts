@@ -23,7 +23,8 @@ type Send = (bytes: Buffer, onTaken: () => void) => void;
 /** Puts the answers of one turn of the event loop into one message. Long ones are sent in parts, others between them. */
 export class AnswerWriter {
   readonly #send: Send;
-  #queue: Waiting[] = [];
+  /** By the ids of their calls, in the order in which they get their turn. */
+  readonly #queue = new Map<number, Waiting>();
   #owedBytes = 0;
   #unsentBytes = 0;
   #flushing = false;
@@ -39,7 +40,7 @@ export class AnswerWriter {
   }
 
   add(ending: Ending): void {
-    this.#queue.push({ ending, sent: 0 });
+    this.#queue.set(ending.id, { ending, sent: 0 });
     this.#owedBytes += ending.payload.length;
     if (this.#flushing) return;
     this.#flushing = true;
@@ -51,37 +52,45 @@ export class AnswerWriter {
     this.#send(encodeAnswerBatch({ answers: [], draining: true }), nothing);
   }
 
+  /** Nobody waits for the answer to a call any more: what was not sent of it is left out. */
+  drop(id: number): void {
+    const waiting = this.#queue.get(id);
+    if (waiting === undefined) return;
+    this.#queue.delete(id);
+    this.#owedBytes -= waiting.ending.payload.length - waiting.sent;
+  }
+
   /** Nobody takes answers any more. */
   close(): void {
     this.#closed = true;
-    this.#queue = [];
+    this.#queue.clear();
   }
 
   #flush(): void {
     this.#flushing = false;
-    while (!this.#closed && this.#queue.length > 0 && this.#unsentBytes < MAX_UNSENT_BYTES) this.#sendBatch();
+    while (!this.#closed && this.#queue.size > 0 && this.#unsentBytes < MAX_UNSENT_BYTES) this.#sendBatch();
   }
 
   #sendBatch(): void {
     const answers: SharedAnswer[] = [];
     const complete: Ending[] = [];
     const unfinished: Waiting[] = [];
-    let index = 0;
     let payloadBytes = 0;
-    for (let size = 0; size < BATCH_BYTES; index += 1) {
-      const waiting = this.#queue[index];
-      if (waiting === undefined) break;
+    let size = 0;
+    for (const [id, waiting] of this.#queue) {
       const { ending } = waiting;
       const payload = ending.payload.subarray(waiting.sent, waiting.sent + ANSWER_PART_BYTES);
       waiting.sent += payload.length;
       const more = waiting.sent < ending.payload.length;
-      answers.push({ id: ending.id, status: ending.status, message: ending.message, payload, more, unserved: ending.unserved });
+      answers.push({ id, status: ending.status, message: ending.message, payload, more, unserved: ending.unserved });
+      this.#queue.delete(id);
       if (more) unfinished.push(waiting);
       else complete.push(ending);
       payloadBytes += payload.length;
       size += payload.length + 3 * ending.message.length + MESSAGE_HEAD_BYTES;
+      if (size >= BATCH_BYTES) break;
     }
-    this.#queue = index < this.#queue.length ? this.#queue.slice(index).concat(unfinished) : unfinished;
+    for (const waiting of unfinished) this.#queue.set(waiting.ending.id, waiting);
     const bytes = encodeAnswerBatch({ answers, draining: false });
     this.#unsentBytes += bytes.length;
     this.#send(bytes, () => {

@@ -98,8 +98,7 @@ export class ServedStream {
     if (served === undefined || this.#calls.has(id)) {
       return this.#end(new RpcError("INTERNAL", `Call ${id} of method ${method} makes no sense in its stream.`));
     }
-    if (served === null)
-      return this.#answers.add({ id, status: UNIMPLEMENTED, message: "", payload: NOTHING, unserved: true, onSent: nothing });
+    if (served === null) return this.#answers.add({ ...UNSERVED, id });
     const deadline = timeoutMs === 0 ? Number.POSITIVE_INFINITY : Date.now() + timeoutMs;
     const place = new Place(deadline, (status, message, answer) => {
       this.#answers.add({ id, status, message, payload: answer, unserved: false, onSent: () => this.#forget(id) });
@@ -116,6 +115,7 @@ export class ServedStream {
     const owed = this.#calls.get(id);
     if (owed === undefined) return;
     this.#calls.delete(id);
+    this.#answers.drop(id);
     owed.call.onCancel();
     if (this.#full && !this.#owesMuch()) {
       this.#full = false;
@@ -182,4 +182,4 @@ const DRAINING = new RpcError("UNAVAILABLE", "The server is shutting down.");
 
 const NOTHING: Buffer = Buffer.alloc(0);
 
-function nothing(): void {}
+const UNSERVED = { status: UNIMPLEMENTED, message: "", payload: NOTHING, unserved: true, onSent() {} };
