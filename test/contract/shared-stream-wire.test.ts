@@ -86,11 +86,10 @@ describe("our server and a client made of the generated code", () => {
     ["the stream itself", OPEN],
   ])("a method that is not served here is said to be so: %s", async (_, path) => {
     const { answers, send, end, status } = await stream();
-    send([sentCall(1, { method: 7, path }), sentCall(2, { method: 7 }), sentCall(3, { path: UNARY })]);
-    await until("three answers", () => answers.length === 3);
+    send([sentCall(3, { path: UNARY }), sentCall(1, { method: 7, path }), sentCall(2, { method: 7 })]);
     end();
     expect((await status).code).toBe(0);
-    expect(answers.map(({ id, status: code, unserved }) => [id, code, unserved])).toEqual([
+    expect(answers.map(({ id, status: code, unserved }) => [id, code, unserved]).toSorted(([a], [b]) => Number(a) - Number(b))).toEqual([
       [1, 12, true],
       [2, 12, true],
       [3, 0, false],
@@ -175,6 +174,15 @@ describe("our server and a client made of the generated code", () => {
       expect(begun() - 50).toBeLessThan(15);
       resume();
       await until("all answers", () => answers.filter(({ more }) => !more).length === 40);
+    });
+
+    test("and gives all of them up, gets an end of the stream", async () => {
+      const { send, end, resume, status, begun } = await clogged(0);
+      await until("some have begun", () => begun() >= 8);
+      send([], [...Array(41).keys()]);
+      end();
+      resume();
+      expect((await status).code).toBe(0);
     });
 
     test("and lets the time of its calls pass, is read on", async () => {

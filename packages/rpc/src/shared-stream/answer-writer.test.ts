@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { decodeAnswerBatch, type SharedAnswer } from "./answer-batch.ts";
 import { AnswerWriter } from "./answer-writer.ts";
 import { ANSWER_PART_BYTES, BATCH_BYTES, MAX_UNSENT_BYTES } from "./limits.ts";
@@ -7,14 +7,15 @@ function writer(takes: boolean) {
   const batches: SharedAnswer[][] = [];
   const waiting: (() => void)[] = [];
   const sent: number[] = [];
+  const empty = vi.fn();
   const answers = new AnswerWriter((bytes, onTaken) => {
     batches.push([...decodeAnswerBatch(bytes).answers]);
     if (takes) setImmediate(onTaken);
     else waiting.push(onTaken);
-  });
+  }, empty);
   const add = (id: number, bytes: number) =>
     answers.add({ id, status: 0, message: "", payload: Buffer.alloc(bytes, id), unserved: false, onSent: () => sent.push(id) });
-  return { answers, batches, waiting, sent, add };
+  return { answers, batches, waiting, sent, empty, add };
 }
 
 /** The end of this turn of the event loop, after what was put there before. */
@@ -57,7 +58,7 @@ test("what nobody takes is held back, and sent on once there is room", async () 
 });
 
 test("what nobody waits for any more is not sent, and not owed", async () => {
-  const { answers, batches, waiting, sent, add } = writer(false);
+  const { answers, batches, waiting, sent, empty, add } = writer(false);
   for (const id of [1, 2, 3]) add(id, 40 * ANSWER_PART_BYTES);
   await turn();
   const before = batches.flat().filter(({ id }) => id === 2).length;
@@ -66,6 +67,7 @@ test("what nobody waits for any more is not sent, and not owed", async () => {
   for (let taken = waiting.shift(); taken !== undefined; taken = waiting.shift()) taken();
   expect(batches.flat().filter(({ id }) => id === 2)).toHaveLength(before);
   expect([sent, answers.owedBytes]).toEqual([[1, 3], 0]);
+  expect([answers.isEmpty, empty.mock.calls.length]).toEqual([true, 1]);
 });
 
 test("after its end nothing is sent", async () => {

@@ -23,6 +23,7 @@ type Send = (bytes: Buffer, onTaken: () => void) => void;
 /** Puts the answers of one turn of the event loop into one message. Long ones are sent in parts, others between them. */
 export class AnswerWriter {
   readonly #send: Send;
+  readonly #onEmpty: () => void;
   /** By the ids of their calls, in the order in which they get their turn. */
   readonly #queue = new Map<number, Waiting>();
   #owedBytes = 0;
@@ -30,13 +31,20 @@ export class AnswerWriter {
   #flushing = false;
   #closed = false;
 
-  constructor(send: Send) {
+  /** `onEmpty` is called each time HTTP/2 has taken all that there was. */
+  constructor(send: Send, onEmpty: () => void) {
     this.#send = send;
+    this.#onEmpty = onEmpty;
   }
 
   /** Bytes of answers that HTTP/2 has not taken. */
   get owedBytes(): number {
     return this.#owedBytes;
+  }
+
+  /** Whether HTTP/2 has taken all answers. */
+  get isEmpty(): boolean {
+    return this.#queue.size === 0 && this.#unsentBytes === 0;
   }
 
   add(ending: Ending): void {
@@ -98,6 +106,7 @@ export class AnswerWriter {
       this.#owedBytes -= payloadBytes;
       for (const ending of complete) ending.onSent();
       if (!this.#flushing) this.#flush();
+      if (this.isEmpty) this.#onEmpty();
     });
   }
 }

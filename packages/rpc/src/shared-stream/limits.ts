@@ -9,8 +9,8 @@ export const MAX_SHARED_REQUEST_BYTES = 64 * KIB;
 /** A batch is closed with the message that reaches this. */
 export const BATCH_BYTES = 256 * KIB;
 
-/** What a message takes in a batch beside its payload and texts, at most. */
-export const MESSAGE_HEAD_BYTES = 40;
+/** What a call or answer takes in a batch beside its payload and message, nearly always less. */
+export const MESSAGE_HEAD_BYTES = 100;
 
 /** Longer answers are sent in parts, between which others get their turn. */
 export const ANSWER_PART_BYTES = 64 * KIB;

@@ -46,7 +46,10 @@ export class ServedStream {
     this.#streams = streams;
     this.#transport = transport;
     this.#headers = headers;
-    this.#answers = new AnswerWriter((bytes, onTaken) => transport.sendMessage(bytes, onTaken));
+    this.#answers = new AnswerWriter(
+      (bytes, onTaken) => transport.sendMessage(bytes, onTaken),
+      () => this.#endWhenAnswered(),
+    );
   }
 
   onReceiveMetadata(metadata: Metadata): void {
@@ -129,7 +132,7 @@ export class ServedStream {
   }
 
   #endWhenAnswered(): void {
-    if (this.#over || !this.#clientEnded || this.#calls.size > 0) return;
+    if (this.#over || !this.#clientEnded || this.#calls.size > 0 || !this.#answers.isEmpty) return;
     this.#close();
     this.#transport.sendStatus({ code: OK, details: "OK" });
   }

@@ -432,7 +432,7 @@ export const Answer: MessageFns<Answer> = {
   },
 };
 
-/** Served beside the services of every gRPC server, to peers that may call one of their unary methods at least. */
+/** Served beside the services of every gRPC server, to peers that may call one of their methods at least. */
 export type CallsDefinition = typeof CallsDefinition;
 export const CallsDefinition = {
   name: "Calls",
