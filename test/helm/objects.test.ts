@@ -1,5 +1,9 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { FULL_NAME, helm, type KubernetesObject, render, type Values } from "./chart.ts";
+import { parse } from "yaml";
+import { chart, FULL_NAME, helm, type KubernetesObject, objectsOf, render, runHelm, type Values } from "./chart.ts";
+import { podsOf } from "./matrix.ts";
 import { only, plainVariables, secretData, secretVariables, specOf, type Workload, workloadsOf } from "./pods.ts";
 
 const ENGINES = { redis: { url: "redis://redis" }, database: { url: "postgres://gw:hush@postgres/gw" } };
@@ -125,6 +129,69 @@ describe.skipIf(!helm.available)("the front", () => {
         },
       ],
     });
+  });
+});
+
+describe.skipIf(!helm.available)("names", () => {
+  test("are short enough for the longest release, with what Kubernetes adds to them", () => {
+    const release = `r${"0".repeat(52)}`;
+    const { out } = runHelm(["template", release, chart, "--set", "mode=mesh,edge.spool.persistence.enabled=true"]);
+    const objects = objectsOf(out);
+    expect(objects.length).toBeGreaterThan(40);
+    for (const { kind, metadata } of objects)
+      expect(metadata.name.length, metadata.name).toBeLessThanOrEqual(kind === "StatefulSet" ? 52 : 63);
+  });
+
+  test("are the release's own, or those of the values", () => {
+    const names = (words: readonly string[]): string[] =>
+      objectsOf(runHelm(["template", ...words]).out).map(({ metadata }) => metadata.name);
+    expect(names(["unigate", chart])).toContain("unigate-single");
+    expect(names(["prod", chart])).toContain("prod-unigate-single");
+    expect(names(["prod", chart, "--set", "fullnameOverride=gateway"])).toContain("gateway-single");
+  });
+
+  test("of images: the version of the chart, a tag, or a digest", () => {
+    const image = (given: object): string => workload({ image: given }, "single").container.image;
+    const digest = `sha256:${"a".repeat(64)}`;
+    expect(image({})).toBe("unigate:0.1.0");
+    expect(image({ repository: "images.example.com/unigate", tag: "next" })).toBe("images.example.com/unigate:next");
+    expect(image({ tag: "next", digest })).toBe(`unigate@${digest}`);
+  });
+});
+
+describe.skipIf(!helm.available)("monitoring", () => {
+  const monitoring = {
+    serviceMonitor: { enabled: true, interval: "15s", labels: { release: "prometheus" } },
+    rules: { enabled: true, labels: { release: "prometheus" } },
+    dashboard: { enabled: true },
+  };
+
+  test("is off, and then nothing of it is there", () => {
+    const kinds = new Set(render({ mode: "mesh" }).map(({ kind }) => kind));
+    expect([...kinds].filter((kind) => ["ServiceMonitor", "PrometheusRule", "ConfigMap"].includes(kind))).toEqual([]);
+  });
+
+  test("reads every kind of pod once", () => {
+    const objects = render({ mode: "mesh", monitoring });
+    const monitor = only(objects, "ServiceMonitor", FULL_NAME);
+    expect(monitor.metadata.labels).toMatchObject({ release: "prometheus" });
+    const { selector, endpoints } = specOf(monitor) as { selector: { matchLabels: Record<string, string> }; endpoints: { port: string }[] };
+    expect(endpoints).toMatchObject([{ port: "metrics", path: "/metrics", interval: "15s" }]);
+    const read = ofKind(objects, "Service").filter(
+      (service) =>
+        Object.entries(selector.matchLabels).every(([label, value]) => service.metadata.labels?.[label] === value) &&
+        (specOf(service) as { ports: { name: string }[] }).ports.some(({ name }) => name === endpoints[0]?.port),
+    );
+    expect(read.map(({ metadata }) => metadata.labels?.["app.kubernetes.io/component"] ?? "").sort()).toEqual([...podsOf("mesh")].sort());
+  });
+
+  test("holds the rules and the dashboard as they are in the chart", () => {
+    const objects = render({ monitoring });
+    const file = (name: string): string => readFileSync(join(chart, "files", name), "utf8");
+    expect(specOf(only(objects, "PrometheusRule", FULL_NAME))).toEqual(parse(file("rules.yaml")));
+    const { data, metadata } = only(objects, "ConfigMap", `${FULL_NAME}-dashboard`) as KubernetesObject & { data: Record<string, string> };
+    expect(metadata.labels).toMatchObject({ grafana_dashboard: "1" });
+    expect(JSON.parse(data["unigate.json"] ?? "")).toEqual(JSON.parse(file("dashboard.json")));
   });
 });
 
