@@ -1,5 +1,4 @@
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { constants } from "node:http2";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +7,6 @@ import { Secret } from "@unigate/core";
 import {
   type ChannelOptions,
   type GrpcServer,
-  type MeshCertificates,
   meshToken,
   openChannel,
   type RpcChannel,
@@ -166,40 +164,6 @@ describe("mesh token", () => {
     expect(await port.unary(batch(1), newCall())).toEqual(batch(1));
   });
 });
-
-const openssl = (() => {
-  try {
-    execFileSync("openssl", ["version"], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
-})();
-
-describe.skipIf(!openssl)("certificates (needs openssl)", () => {
-  test("a caller with one of the same authority is let in, one without is not", async () => {
-    const certificates = makeCertificates(temporaryFolder());
-    const server = await serve({}, { certificates });
-    const address = server.address.replace("127.0.0.1", "localhost");
-    expect(await portAt(address, { certificates }).unary(batch(1), newCall())).toEqual(batch(1));
-    expect((await rpcErrorOf(portAt(address).unary(batch(1), newCall()))).code).toBe("UNAVAILABLE");
-    const strangers = makeCertificates(temporaryFolder());
-    expect((await rpcErrorOf(portAt(address, { certificates: strangers }).unary(batch(1), newCall()))).code).toBe("UNAVAILABLE");
-  });
-});
-
-/** An authority of its own and one certificate for localhost by it. */
-function makeCertificates(folder: string): MeshCertificates {
-  const file = (name: string) => join(folder, name);
-  const run = (...args: string[]) => execFileSync("openssl", args, { stdio: "ignore" });
-  const newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
-  run("req", "-x509", ...newKey, "-keyout", file("ca.key"), "-out", file("ca.pem"), "-subj", "/CN=authority", "-days", "1");
-  run("req", ...newKey, "-keyout", file("own.key"), "-out", file("own.csr"), "-subj", "/CN=service");
-  writeFileSync(file("names"), "subjectAltName=DNS:localhost");
-  const sign = ["-CA", file("ca.pem"), "-CAkey", file("ca.key"), "-CAcreateserial", "-extfile", file("names"), "-days", "1"];
-  run("x509", "-req", "-in", file("own.csr"), ...sign, "-out", file("own.pem"));
-  return { certificate: readFileSync(file("own.pem")), key: readFileSync(file("own.key")), authority: readFileSync(file("ca.pem")) };
-}
 
 describe("drain", () => {
   test("a running stream comes to its end, no new call is taken", async () => {

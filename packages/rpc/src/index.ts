@@ -1,11 +1,14 @@
+export { type CallerTable, callerCheck, callersOf } from "./caller-table.ts";
 export { isRpcError, type RpcCode, RpcError, toRpcError } from "./errors.ts";
 export type { OnFault } from "./failure.ts";
-export type { MeshCertificates } from "./grpc/certificates.ts";
+export { meshServicesOf, nameOfService } from "./grpc/certificate-names.ts";
+export type { CertificateSource, ChannelCertificates, MeshCertificates } from "./grpc/certificates.ts";
 export { type ChannelOptions, openChannel, type RpcChannel } from "./grpc/channel.ts";
 export type { GrpcServer, ServeOptions, Service } from "./grpc/serve-options.ts";
 export { serveGrpc } from "./grpc/server.ts";
 export { type LocalOptions, localPort } from "./local.ts";
 export { type Authenticate, type CallInterceptor, type MeshToken, meshToken, type Peer } from "./mesh-token.ts";
 export type { RpcLimits } from "./message-size.ts";
+export type { OnRefused, Refused, RefusedReason } from "./refused.ts";
 export type { MethodDefinition, ServiceDefinition, ServicePort } from "./types.ts";
 export { type WireOptions, type WirePort, wirePort } from "./wire.ts";

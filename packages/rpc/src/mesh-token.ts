@@ -6,6 +6,10 @@ import { RpcError } from "./errors.ts";
 export interface Peer {
   /** The metadata of this name, lower case; undefined unless it was sent exactly once. */
   header(name: string): string | undefined;
+  /** "10.0.0.7:41234". */
+  address(): string;
+  /** The services that its certificate is for, at least one; null when the server asks for no certificates. */
+  readonly services: readonly string[] | null;
 }
 
 /** Decides on a call before any of its messages is read: an error refuses it, null lets it in. `method` is "/package.Service/Method". */

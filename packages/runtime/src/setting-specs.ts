@@ -69,7 +69,16 @@ export const settingSpecs: Readonly<Record<string, SettingSpec>> = {
     form: { pattern: /^(?:unix:\S+|\S*:\d{1,5})$/, expected: "host:port, :port or unix:/path" },
   },
   UNIGATE_METRICS_PORT: { default: null, help: "port of /healthz, /readyz and /metrics; 9090 when services run apart", max: 65_535 },
-  UNIGATE_MESH_TOKEN: { default: null, help: "shared token between the services of a mesh without certificates" },
+  UNIGATE_MESH_CERT: {
+    default: null,
+    help: "PEM file of the certificate that this process shows to the other services of a mesh, with URI:spiffe://unigate/<service> for each service that it runs; needs UNIGATE_MESH_KEY and UNIGATE_MESH_CA; followed for changes",
+  },
+  UNIGATE_MESH_KEY: { default: null, help: "PEM file of that certificate's private key, without a passphrase" },
+  UNIGATE_MESH_CA: { default: null, help: "PEM file of the authorities that sign the certificates of the mesh" },
+  UNIGATE_MESH_TOKEN: {
+    default: null,
+    help: "shared token between the services of a mesh, in place of certificates or besides; with neither, services listen on loopback only",
+  },
   UNIGATE_REDIS_URL: {
     default: null,
     help: "Redis that policy and cache share over all replicas: redis://user:password@host:6379/0, rediss:// for TLS; several, comma-separated, are nodes of a cluster; absent = memory of each process",

@@ -17,6 +17,7 @@ test("with nothing set everything has its default", () => {
     grpcListen: ":50051",
     metricsPort: null,
     meshToken: null,
+    meshCertificates: null,
     database: null,
     redisUrl: null,
     redisCluster: false,
@@ -303,6 +304,18 @@ test.each([
   [{ UNIGATE_KAFKA_SASL_PASSWORD: "p" }, "UNIGATE_KAFKA_SASL_USERNAME"],
 ])("Kafka: %j is refused", (given, variable) => {
   expect(() => buildSettings(given, undefined)).toThrow(new RegExp(`^${variable} is `));
+});
+
+test("certificates of the mesh: three files or none", () => {
+  const names = ["UNIGATE_MESH_CERT", "UNIGATE_MESH_KEY", "UNIGATE_MESH_CA"];
+  const all = { UNIGATE_MESH_CERT: "own.pem", UNIGATE_MESH_KEY: "own.key", UNIGATE_MESH_CA: "ca.pem" };
+  expect(buildSettings(all, undefined).meshCertificates).toEqual({ certificate: "own.pem", key: "own.key", authority: "ca.pem" });
+  for (const name of names) {
+    const others = names.filter((other) => other !== name);
+    const problem = `${name} is ""; expected the path of a PEM file, since ${others.join(" and ")} are set`;
+    expect(() => buildSettings({ ...all, [name]: "" }, undefined)).toThrow(new SettingError(name, "", problem.split("expected ")[1] ?? ""));
+    expect(() => buildSettings({ [name]: "x.pem" }, undefined)).toThrow(`since ${name} is set`);
+  }
 });
 
 describe("workers", () => {

@@ -15,6 +15,8 @@ export interface Settings {
   readonly grpcListen: string;
   readonly metricsPort: number | null;
   readonly meshToken: Secret | null;
+  /** Certificates between the services of a mesh; null = none. */
+  readonly meshCertificates: CertificateFiles | null;
   /** `UNIGATE_DATABASE_URL`; null = a journal and files. */
   readonly database: DatabaseSettings | null;
   /** Redis for policy and cache; null = their own memory. */
@@ -49,6 +51,13 @@ export interface Settings {
 
 /** A PostgreSQL server, or an embedded one below a folder that one process owns. */
 export type DatabaseSettings = { readonly kind: "postgres"; readonly url: Secret } | { readonly kind: "pglite"; readonly folder: string };
+
+/** `UNIGATE_MESH_CERT`, `_KEY` and `_CA`: paths of PEM files. */
+export interface CertificateFiles {
+  readonly certificate: string;
+  readonly key: string;
+  readonly authority: string;
+}
 
 /** `UNIGATE_KAFKA_*`. */
 export interface KafkaSettings {
@@ -108,6 +117,7 @@ export function buildSettings(
     grpcListen: required("UNIGATE_GRPC_LISTEN"),
     metricsPort: text("UNIGATE_METRICS_PORT") === null ? null : number("UNIGATE_METRICS_PORT"),
     meshToken: secret("UNIGATE_MESH_TOKEN"),
+    meshCertificates: readCertificateFiles(text),
     database: readDatabase(text("UNIGATE_DATABASE_URL"), required("UNIGATE_DATA_DIR")),
     redisUrl: secret("UNIGATE_REDIS_URL"),
     redisCluster: required("UNIGATE_REDIS_CLUSTER") === "true",
@@ -137,6 +147,16 @@ function readDatabase(url: string | null, dataDir: string): DatabaseSettings | n
   const embedded = /^pglite:(?:\/\/(?=\/))?(.*)$/s.exec(url);
   if (embedded === null) return { kind: "postgres", url: new Secret(url) };
   return { kind: "pglite", folder: embedded[1] || dataDir };
+}
+
+function readCertificateFiles(text: (name: string) => string | null): CertificateFiles | null {
+  const names = ["UNIGATE_MESH_CERT", "UNIGATE_MESH_KEY", "UNIGATE_MESH_CA"] as const;
+  const [certificate = null, key = null, authority = null] = names.map(text);
+  if (certificate !== null && key !== null && authority !== null) return { certificate, key, authority };
+  const given = names.filter((name) => text(name) !== null);
+  if (given.length === 0) return null;
+  const missing = names.find((name) => text(name) === null) ?? names[0];
+  throw new SettingError(missing, "", `the path of a PEM file, since ${given.join(" and ")} ${given.length === 1 ? "is" : "are"} set`);
 }
 
 function readKafka(text: (name: string) => string | null, secret: (name: string) => Secret | null): KafkaSettings | null {

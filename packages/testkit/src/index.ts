@@ -1,3 +1,4 @@
+export { certificateSource, createTestAuthority, type TestAuthority, type TestCertificateSource, type Validity } from "./certificates.ts";
 export {
   framedChunks,
   loadOwnRecordings,

@@ -1,4 +1,5 @@
 import {
+  type CertificateSource,
   localPort,
   type OnFault,
   openChannel,
@@ -8,6 +9,7 @@ import {
   serveGrpc,
   wirePort,
 } from "@unigate/rpc";
+import { certificateSource, createTestAuthority } from "./certificates.ts";
 
 export interface RunnerOptions extends RpcLimits {
   /** Called with what a handler threw when it was no RpcError, and the method. */
@@ -23,7 +25,7 @@ export interface Connection<D extends ServiceDefinition> {
 
 /** One way to call a service. A suite that runs over all of them proves that a caller cannot tell them apart. */
 export interface Runner {
-  readonly name: "local" | "wire" | "grpc" | "shared";
+  readonly name: "local" | "wire" | "grpc" | "shared" | "tls";
   readonly connect: <D extends ServiceDefinition>(
     definition: D,
     implementation: ServicePort<D>,
@@ -33,7 +35,8 @@ export interface Runner {
 
 /**
  * local: by reference. wire: encoded, decoded and guarded against changes, in process. grpc: over loopback TCP, each call
- * by itself. shared: the same, with unary calls in a stream that is open already.
+ * by itself. shared: the same, with unary calls in a stream that is open already. tls: the same as shared, with
+ * certificates.
  */
 export const runners: readonly Runner[] = [
   {
@@ -54,19 +57,38 @@ export const runners: readonly Runner[] = [
       };
     },
   },
-  { name: "grpc", connect: (...args) => connectOverGrpc(false, ...args) },
-  { name: "shared", connect: (...args) => connectOverGrpc(true, ...args) },
+  { name: "grpc", connect: (...args) => connectOverGrpc({ shareStreams: false }, ...args) },
+  { name: "shared", connect: (...args) => connectOverGrpc({ shareStreams: true }, ...args) },
+  {
+    name: "tls",
+    connect(...args) {
+      const source = certificateSource(createTestAuthority().issueFor(["callee"]));
+      return connectOverGrpc({ shareStreams: true, source }, ...args);
+    },
+  },
 ];
+
+interface Way {
+  readonly shareStreams: boolean;
+  /** Both ends show the same certificate. */
+  readonly source?: CertificateSource;
+}
 
 /** A shared stream takes calls once it is open: that is waited for, or the first calls would go plainly. */
 async function connectOverGrpc<D extends ServiceDefinition>(
-  shareStreams: boolean,
+  { shareStreams, source }: Way,
   definition: D,
   implementation: ServicePort<D>,
   options: RunnerOptions = {},
 ): Promise<Connection<D>> {
-  const server = await serveGrpc({ ...options, listen: "127.0.0.1:0", services: [{ definition, implementation }] });
-  const channel = openChannel({ ...options, shareStreams, address: server.address });
+  const server = await serveGrpc({
+    ...options,
+    listen: "127.0.0.1:0",
+    services: [{ definition, implementation }],
+    ...(source === undefined ? {} : { certificates: source }),
+  });
+  const certificates = source === undefined ? {} : { certificates: { source, service: "callee" } };
+  const channel = openChannel({ ...options, ...certificates, shareStreams, address: server.address });
   if (shareStreams) await channel.ready(SHARED_READY_MS);
   return {
     port: channel.port(definition),

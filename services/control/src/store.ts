@@ -1,5 +1,5 @@
 import type { Clock } from "@unigate/core";
-import type { Logger } from "@unigate/runtime";
+import { type Logger, markOf, pollFile } from "@unigate/runtime";
 import type { Sealer } from "@unigate/secrets";
 import type { SqlEngine } from "@unigate/sql";
 import { endTransitions } from "./api/api-keys/end-transitions.ts";
@@ -7,7 +7,6 @@ import { changesBetween } from "./changes.ts";
 import type { CheckConfig } from "./configs.ts";
 import type { Environment } from "./declared/env-references.ts";
 import { DeclaredError, problemText } from "./declared/problem.ts";
-import { markOf, pollFile } from "./file-poll.ts";
 import { createFind, type Find } from "./find.ts";
 import type { CheckCatalogue } from "./guardrails.ts";
 import { type FirstKeys, openKeyFile } from "./key-file.ts";

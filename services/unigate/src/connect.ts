@@ -1,5 +1,6 @@
-import { localPort, meshToken, openChannel, type RpcChannel, type ServiceDefinition, type ServicePort } from "@unigate/rpc";
+import { localPort, openChannel, type RpcChannel, type ServiceDefinition, type ServicePort } from "@unigate/rpc";
 import type { Settings } from "@unigate/runtime";
+import type { MeshAccess } from "./mesh/access.ts";
 import type { RunningService, ServiceName } from "./module.ts";
 
 /** Chooses local or remote for each service; nobody else can tell. */
@@ -8,7 +9,7 @@ export interface Connections {
   close(): void;
 }
 
-export function createConnections(settings: Settings, running: ReadonlyMap<ServiceName, RunningService>): Connections {
+export function createConnections(settings: Settings, access: MeshAccess, running: ReadonlyMap<ServiceName, RunningService>): Connections {
   const channels = new Map<string, RpcChannel>();
   return {
     connect<D extends ServiceDefinition>(name: ServiceName, definition: D): ServicePort<D> {
@@ -16,14 +17,13 @@ export function createConnections(settings: Settings, running: ReadonlyMap<Servi
       if (local !== undefined && local !== null) return localPort(definition, local as ServicePort<D>);
       const address = settings.addresses[name];
       if (address === undefined) throw new Error(`${name} neither runs here nor has an address`);
-      let channel = channels.get(address);
+      const asked = access.calling(name, address);
+      // A certificate is looked at for one service.
+      const key = asked.certificates === undefined ? address : `${name} ${address}`;
+      let channel = channels.get(key);
       if (channel === undefined) {
-        channel = openChannel({
-          address,
-          bodyLimit: settings.bodyLimit,
-          ...(settings.meshToken === null ? {} : { interceptor: meshToken(settings.meshToken).interceptor }),
-        });
-        channels.set(address, channel);
+        channel = openChannel({ address, bodyLimit: settings.bodyLimit, ...asked });
+        channels.set(key, channel);
       }
       return channel.port(definition);
     },

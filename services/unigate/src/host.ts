@@ -1,10 +1,11 @@
-import { type GrpcServer, meshToken, serveGrpc } from "@unigate/rpc";
+import { type GrpcServer, serveGrpc } from "@unigate/rpc";
 import { createLogger, createMetrics, Health, type Logger, type Metrics, type Settings, serveHealth } from "@unigate/runtime";
 import type { Sealer } from "@unigate/secrets";
 import { createConnections } from "./connect.ts";
 import { ownDataDir } from "./data-dir.ts";
 import { openDatabase } from "./database.ts";
 import { openSealer } from "./master-key.ts";
+import { type MeshAccess, openMeshAccess } from "./mesh/access.ts";
 import type { Host, RunningService, ServiceName, StartFacts } from "./module.ts";
 import { modules, startOrder } from "./modules.ts";
 import { logNameOf, type Part, wholePart } from "./part.ts";
@@ -53,14 +54,19 @@ export async function startHost(settings: Settings, part: Part, signs: Signs): P
   const names = part.services;
   const { log, metrics, health } = signs;
   const running = new Map<ServiceName, RunningService>();
-  const connections = createConnections(settings, running);
   let stopping = false;
   let endWait = (): void => {};
   health.add("process", () => (stopping ? "shutting down" : null));
   let sealer: Promise<Sealer> | null = null;
-  const database = await openDatabase(settings, part.dataDir === null ? null : settings.dataDir, log).catch(async (error: unknown) => {
+  const release = async (error: unknown): Promise<never> => {
     await part.dataDir?.release();
     throw error;
+  };
+  const access = await openMeshAccess(settings, part, signs).catch(release);
+  const connections = createConnections(settings, access, running);
+  const database = await openDatabase(settings, part.dataDir === null ? null : settings.dataDir, log).catch((error: unknown) => {
+    access.close();
+    return release(error);
   });
   const host: Host = {
     settings,
@@ -79,6 +85,7 @@ export async function startHost(settings: Settings, part: Part, signs: Signs): P
   const stopAll = async (): Promise<void> => {
     for (const name of names.toReversed()) await running.get(name)?.stop?.();
     connections.close();
+    access.close();
     await healthServer?.close();
     await database?.close();
     await part.dataDir?.release();
@@ -87,7 +94,7 @@ export async function startHost(settings: Settings, part: Part, signs: Signs): P
   try {
     for (const name of names) running.set(name, await modules[name].start(host));
     for (const address of part.listen) {
-      const server = await serveServices(settings, address, names, running, log);
+      const server = await serveServices(settings, address, access, names, running, log);
       if (server !== null) grpc.push(server);
     }
     if (part.metricsPort !== null) healthServer = await serveHealth(settings.host, part.metricsPort, health, metrics);
@@ -128,6 +135,7 @@ export async function startHost(settings: Settings, part: Part, signs: Signs): P
 function serveServices(
   settings: Settings,
   listen: string,
+  access: MeshAccess,
   names: readonly ServiceName[],
   running: ReadonlyMap<ServiceName, RunningService>,
   log: Host["log"],
@@ -140,14 +148,15 @@ function serveServices(
       : [{ definition, implementation: implementation as never }];
   });
   if (services.length === 0) return Promise.resolve(null);
-  if (settings.meshToken === null && !listen.startsWith("unix:"))
+  const trust = access.serving(listen);
+  if (trust.authenticate === undefined && !listen.startsWith("unix:"))
     log.warn("no mesh token and no certificates: gRPC listens on loopback only and any local process may call");
   return serveGrpc({
     listen,
     services,
     bodyLimit: settings.bodyLimit,
     maxRequestMs: settings.maxRequestSeconds * 1_000,
-    ...(settings.meshToken === null ? {} : { authenticate: meshToken(settings.meshToken).authenticate }),
+    ...trust,
     onFault: (error, method) =>
       log.error({ method, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }, "gRPC handler failed"),
   });

@@ -135,6 +135,7 @@ function print(text: string): void {
 const EXPECTED = new Set([
   "FlagError",
   "SettingError",
+  "CertificateError",
   "TargetError",
   "DataDirError",
   "DeclaredError",

@@ -8,10 +8,14 @@ const DEFAULT_METRICS_PORT = 9090;
 export interface Part {
   /** Services to run in this process, what is needed first. */
   readonly services: readonly ServiceName[];
+  /** Those and the services of the processes beside this one that were started with it. */
+  readonly names: readonly ServiceName[];
   /** The services of this process and of those beside it are all there are. */
   readonly isWhole: boolean;
   /** Where its services are served over gRPC. */
   readonly listen: readonly string[];
+  /** The one of these that workers reach their primary by, "unix:/path"; null without workers. */
+  readonly ownerSocket: string | null;
   /** Null = health and metrics have no port of their own. */
   readonly metricsPort: number | null;
   /** Null = it belongs to another process. */
@@ -23,8 +27,10 @@ export function wholePart(settings: Settings, names: readonly ServiceName[], dat
   const isWhole = names.length === serviceNames.length;
   return {
     services: names,
+    names,
     isWhole,
     listen: isWhole ? [] : [settings.grpcListen],
+    ownerSocket: null,
     metricsPort: isWhole ? settings.metricsPort : (settings.metricsPort ?? DEFAULT_METRICS_PORT),
     dataDir,
   };

@@ -5,7 +5,7 @@ import { maxMessageBytes, type RpcLimits } from "../message-size.ts";
 import { type Method, methodsOf } from "../method.ts";
 import { SharedStreams } from "../shared-stream/shared-streams.ts";
 import type { ServiceDefinition, ServicePort } from "../types.ts";
-import { channelCredentials, type MeshCertificates } from "./certificates.ts";
+import { type ChannelCertificates, channelCredentials } from "./certificates.ts";
 import { streamAnswers } from "./client-stream.ts";
 import { answerToStream, plainUnary, unary } from "./client-unary.ts";
 import { grpcJs } from "./grpc-js.ts";
@@ -15,7 +15,7 @@ import { channelOptions, requestStreamOptions } from "./options.ts";
 export interface ChannelOptions extends RpcLimits {
   /** "host:port", "dns:///host:port" or "unix:/path". A name with several addresses is used in turn, call by call. */
   readonly address: string;
-  readonly certificates?: MeshCertificates;
+  readonly certificates?: ChannelCertificates;
   /** Adds metadata to each call, such as the mesh token. */
   readonly interceptor?: CallInterceptor;
   /** Whether small unary calls share long-lived streams where the server offers that; default true. */

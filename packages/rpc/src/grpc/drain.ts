@@ -10,7 +10,7 @@ const FLUSH_MS = 250;
  * Stops accepting; running calls have `ms` to end, are then told of the shutdown, then ended, and at last connections
  * are cut. Clients that watch the health keep a stream open for ever: only calls are waited for.
  */
-export async function drainServer(server: Server, address: string, running: RunningCalls, ms: number): Promise<void> {
+export async function drainServer(server: Server, cut: () => void, running: RunningCalls, ms: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
   const over = Promise.race([closed, running.none()]);
   if (!(await within(over, ms))) {
@@ -20,7 +20,7 @@ export async function drainServer(server: Server, address: string, running: Runn
   }
   if (await within(closed, FLUSH_MS)) return;
   // forceShutdown alone knows no connections while channelz is off.
-  server.drain(address, 0);
+  cut();
   server.forceShutdown();
 }
 

@@ -23,8 +23,10 @@ export function serverOptions(limits: RpcLimits, maxRequestMs: number = DEFAULT_
   };
 }
 
+type ChannelLimits = RpcLimits & { readonly certificates?: { readonly service: string } };
+
 /** No retry policy: who retries is decided above. A call that no server has begun is still sent again, which is safe. */
-export function channelOptions(limits: RpcLimits): ChannelOptions {
+export function channelOptions(limits: ChannelLimits): ChannelOptions {
   return {
     ...commonOptions(limits),
     "grpc.primary_user_agent": USER_AGENT,
@@ -36,6 +38,8 @@ export function channelOptions(limits: RpcLimits): ChannelOptions {
     "grpc.keepalive_permit_without_calls": 1,
     // The proxy variables of the environment are for providers; services talk to each other directly.
     "grpc.enable_http_proxy": 0,
+    // TLS names a host, which an address may not be; nobody looks at the name.
+    ...(limits.certificates === undefined ? {} : { "grpc.ssl_target_name_override": limits.certificates.service }),
   };
 }
 
@@ -44,7 +48,7 @@ export function channelOptions(limits: RpcLimits): ChannelOptions {
  * takes at once, however full the peer's window is, and lets go in quadratic time. 1 MiB of it, the default, would be
  * no backpressure for small messages.
  */
-export function requestStreamOptions(limits: RpcLimits): ChannelOptions {
+export function requestStreamOptions(limits: ChannelLimits): ChannelOptions {
   return { ...channelOptions(limits), "grpc.per_rpc_retry_buffer_size": REQUESTS_KEPT_BYTES };
 }
 

@@ -1,9 +1,13 @@
-import type { Metadata } from "@grpc/grpc-js";
+import type { Metadata, ServerInterceptingCallInterface } from "@grpc/grpc-js";
 import type { Peer } from "../mesh-token.ts";
 
-/** A caller by the metadata that it sent. */
-export function peerOf(metadata: Metadata): Peer {
-  return { header: (name) => textOf(metadata, name) };
+/** A caller by the metadata that it sent, its connection and the services that its certificate is for. */
+export function peerOf(
+  metadata: Metadata,
+  transport: Pick<ServerInterceptingCallInterface, "getPeer">,
+  services: readonly string[] | null,
+): Peer {
+  return { header: (name) => textOf(metadata, name), address: () => transport.getPeer(), services };
 }
 
 function textOf(metadata: Metadata, name: string): string | undefined {

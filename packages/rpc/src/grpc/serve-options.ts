@@ -1,8 +1,9 @@
 import type { OnFault } from "../failure.ts";
 import type { Authenticate } from "../mesh-token.ts";
 import type { RpcLimits } from "../message-size.ts";
+import type { OnRefused } from "../refused.ts";
 import type { ServiceDefinition } from "../types.ts";
-import type { MeshCertificates } from "./certificates.ts";
+import type { CertificateSource } from "./certificates.ts";
 
 /** A definition and the `ServicePort` that implements it. */
 export interface Service {
@@ -19,9 +20,15 @@ export interface ServeOptions extends RpcLimits {
   readonly services: readonly Service[];
   /** How long a call may run on after its connection was told to end for its age, in ms; default 900,000. */
   readonly maxRequestMs?: number;
-  readonly certificates?: MeshCertificates;
-  /** Who may call what; without it everybody may. Health is open to all. */
+  /**
+   * TLS 1.3, with a certificate of the same authority from every caller. Callers without one get UNAUTHENTICATED and
+   * what is wrong with theirs. New connections use the source's current certificates.
+   */
+  readonly certificates?: CertificateSource;
+  /** Who may call what; without it everybody may that can connect. Health is open to all of these. */
   readonly authenticate?: Authenticate;
+  /** Called with each connection and each call that is refused. */
+  readonly onRefused?: OnRefused;
   /** Called with what a handler threw when it was no RpcError, and the method ("Cache.Lookup"). */
   readonly onFault?: OnFault;
 }

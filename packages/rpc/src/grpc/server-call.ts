@@ -6,6 +6,7 @@ import type { Authenticate, Peer } from "../mesh-token.ts";
 import { decodeMessage, encodeMessage } from "../message-size.ts";
 import type { Handler, Method } from "../method.ts";
 import { askNext, letGo, PulledStream } from "../pulled-stream.ts";
+import { type OnRefused, refusedCall } from "../refused.ts";
 import { traceIdOf } from "../traceparent.ts";
 import { AnswerFlow } from "./answer-flow.ts";
 import { END_MARK, isEndMark, USER_AGENT } from "./end-mark.ts";
@@ -13,9 +14,12 @@ import { peerOf } from "./peer.ts";
 import type { RunningCalls } from "./running-calls.ts";
 import { OK, statusOf } from "./status.ts";
 
-/** What all calls of a server share. */
+/** What all calls of a server share, or of one connection where callers show certificates. */
 export interface ServerHost {
   readonly authenticate: Authenticate | undefined;
+  readonly onRefused: OnRefused | undefined;
+  /** The services that the peer's certificate is for; null when the server asks for none. */
+  readonly peerServices: readonly string[] | null;
   readonly onFault: OnFault | undefined;
   readonly maxBytes: number;
   readonly running: RunningCalls;
@@ -28,7 +32,7 @@ export interface ServedMethod {
 }
 
 /** What a call is answered through: a gRPC call of its own, or its place in a shared stream. */
-export type AnswerTransport = Pick<ServerInterceptingCallInterface, "getDeadline" | "startRead" | "sendMessage" | "sendStatus">;
+export type AnswerTransport = Pick<ServerInterceptingCallInterface, "getPeer" | "getDeadline" | "startRead" | "sendMessage" | "sendStatus">;
 
 /** A client's timer and this one start apart by the way between them; a call cut this shortly before its end ran out of time. */
 const DEADLINE_SLACK_MS = 100;
@@ -62,7 +66,7 @@ export class ServerCall {
   }
 
   onReceiveMetadata(metadata: Metadata): void {
-    const peer = peerOf(metadata);
+    const peer = peerOf(metadata, this.#transport, this.#host.peerServices);
     this.#marks = this.#served.method.requestStream && (peer.header("user-agent")?.startsWith(USER_AGENT) ?? false);
     this.begin(peer, peer.header("traceparent") ?? "");
   }
@@ -71,7 +75,10 @@ export class ServerCall {
   begin(peer: Peer, traceparent: string): void {
     const { method } = this.#served;
     const refused = this.#host.authenticate?.(peer, method.path) ?? null;
-    if (refused !== null) return this.#fail(refused);
+    if (refused !== null) {
+      this.#host.onRefused?.(refusedCall(peer, refused));
+      return this.#fail(refused);
+    }
     this.#call = { traceId: traceIdOf(traceparent), traceparent, deadline: Number(this.#transport.getDeadline()), cancel: this.#cancel };
     if (!method.requestStream) return this.#transport.startRead();
     const requests = new PulledStream<unknown>(() => ({ pull: () => this.#transport.startRead(), stop() {} }));

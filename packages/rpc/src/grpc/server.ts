@@ -1,10 +1,9 @@
-import type { Server, ServerCredentials, ServerInterceptor } from "@grpc/grpc-js";
+import type { Server, ServerInterceptor } from "@grpc/grpc-js";
 import { maxMessageBytes } from "../message-size.ts";
 import { handlerOf, methodsOf } from "../method.ts";
 import { OPEN_PATH } from "../shared-stream/limits.ts";
 import { ServedStream } from "../shared-stream/served-stream.ts";
 import { ServedStreams } from "../shared-stream/served-streams.ts";
-import { serverCredentials } from "./certificates.ts";
 import { drainServer } from "./drain.ts";
 import { grpcJs } from "./grpc-js.ts";
 import { addHealth } from "./health.ts";
@@ -12,6 +11,7 @@ import { bindError, listenAddresses } from "./listen.ts";
 import { serverOptions } from "./options.ts";
 import { RunningCalls } from "./running-calls.ts";
 import type { GrpcServer, ServeOptions } from "./serve-options.ts";
+import { serveOverTls } from "./serve-over-tls.ts";
 import { type ServedMethod, ServerCall, type ServerHost } from "./server-call.ts";
 
 /**
@@ -25,14 +25,18 @@ export async function serveGrpc(options: ServeOptions): Promise<GrpcServer> {
   const methods = new Map<string, ServedMethod>();
   const host: ServerHost = {
     authenticate: options.authenticate,
+    onRefused: options.onRefused,
+    peerServices: null,
     onFault: options.onFault,
     maxBytes: maxMessageBytes(options),
     running,
   };
+  const { certificates } = options;
   const streams = new ServedStreams(host, methods);
   const server = new (grpcJs().Server)({
     ...serverOptions(options, options.maxRequestMs),
-    interceptors: [ownCalls(methods, host, streams)],
+    // Where callers show certificates, each connection has its own.
+    interceptors: certificates === undefined ? [ownCalls(methods, host, streams)] : [],
   });
   for (const { definition, implementation } of options.services) {
     for (const method of methodsOf(definition)) {
@@ -45,14 +49,22 @@ export async function serveGrpc(options: ServeOptions): Promise<GrpcServer> {
     server,
     options.services.map(({ definition }) => definition.fullName),
   );
-  const address = await bind(server, wanted, options);
+  const listener =
+    certificates === undefined
+      ? await bind(wanted, (address) => listenPlain(server, address))
+      : await bind(wanted, (address) =>
+          serveOverTls(server, address, certificates, options.onRefused, (peerServices) =>
+            ownCalls(methods, { ...host, peerServices }, streams),
+          ),
+        );
   return {
-    address,
+    address: listener.address,
     setServing,
     drain(ms) {
       setServing(false);
+      listener.stop();
       streams.drain();
-      return drainServer(server, address, running, ms);
+      return drainServer(server, listener.cut, running, ms);
     },
   };
 }
@@ -66,7 +78,7 @@ function ownCalls(methods: ReadonlyMap<string, ServedMethod>, host: ServerHost, 
   return (descriptor, transport) => {
     const served = methods.get(descriptor.path);
     if (served !== undefined) transport.start(new ServerCall(host, served, transport));
-    else if (descriptor.path === OPEN_PATH) transport.start(new ServedStream(streams, transport, new Metadata()));
+    else if (descriptor.path === OPEN_PATH) transport.start(new ServedStream(streams, transport, new Metadata(), host.peerServices));
     else return new ServerInterceptingCall(transport);
     return new ServerInterceptingCall(transport, TAKEN);
   };
@@ -81,19 +93,37 @@ function asItIs(bytes: Buffer): Buffer {
   return bytes;
 }
 
-async function bind(server: Server, addresses: readonly string[], options: ServeOptions): Promise<string> {
-  const credentials = serverCredentials(options.certificates);
-  for (const [index, address] of addresses.entries()) {
-    const bound = await bindOne(server, address, credentials);
-    if (typeof bound === "number") return address.startsWith("unix:") ? address : address.replace(/:\d+$/, `:${bound}`);
+/** A listening socket. */
+interface Listener {
+  /** 1 for a socket with a path. */
+  readonly port: number;
+  /** No new connections; grpc-js ends the others when their calls have ended. */
+  stop(): void;
+  /** Ends all connections at once. */
+  cut(): void;
+}
+
+async function bind(
+  addresses: readonly string[],
+  listen: (address: string) => Promise<Listener | Error>,
+): Promise<Omit<Listener, "port"> & { readonly address: string }> {
+  for (const [index, wanted] of addresses.entries()) {
+    const bound = await listen(wanted);
+    if (!(bound instanceof Error)) {
+      const address = wanted.startsWith("unix:") ? wanted : wanted.replace(/:\d+$/, `:${bound.port}`);
+      return { address, stop: bound.stop, cut: bound.cut };
+    }
     const isLast = index === addresses.length - 1;
-    if (isLast || !bound.message.includes("EAFNOSUPPORT")) throw bindError(address, bound);
+    if (isLast || !bound.message.includes("EAFNOSUPPORT")) throw bindError(wanted, bound);
   }
   throw new Error("There is no address to listen on.");
 }
 
-function bindOne(server: Server, address: string, credentials: ServerCredentials): Promise<number | Error> {
+function listenPlain(server: Server, address: string): Promise<Listener | Error> {
   return new Promise((resolve) => {
-    server.bindAsync(address, credentials, (error, port) => resolve(error ?? port));
+    server.bindAsync(address, grpcJs().ServerCredentials.createInsecure(), (error, port) => {
+      const actual = address.startsWith("unix:") ? address : address.replace(/:\d+$/, `:${port}`);
+      resolve(error ?? { port, stop() {}, cut: () => server.drain(actual, 0) });
+    });
   });
 }

@@ -4,6 +4,7 @@ import { peerOf } from "../grpc/peer.ts";
 import { type AnswerTransport, type ServedMethod, ServerCall } from "../grpc/server-call.ts";
 import { OK, statusOf, UNIMPLEMENTED } from "../grpc/status.ts";
 import type { Peer } from "../mesh-token.ts";
+import { refusedCall } from "../refused.ts";
 import { AnswerWriter } from "./answer-writer.ts";
 import { type CallBatch, decodeCallBatch, type SharedCall } from "./call-batch.ts";
 import { DeadlineSweep } from "./deadline-sweep.ts";
@@ -25,6 +26,7 @@ export class ServedStream {
   readonly #streams: ServedStreams;
   readonly #transport: ServerInterceptingCallInterface;
   readonly #headers: Metadata;
+  readonly #peerServices: readonly string[] | null;
   readonly #answers: AnswerWriter;
   readonly #calls = new Map<number, OwedCall>();
   /** By the numbers that the client gave them; null = not served here. */
@@ -41,11 +43,17 @@ export class ServedStream {
   #clientEnded = false;
   #over = false;
 
-  /** `headers` are sent when the stream is open. */
-  constructor(streams: ServedStreams, transport: ServerInterceptingCallInterface, headers: Metadata) {
+  /** `headers` are sent when the stream is open. `peerServices` are of the connection, see ServerHost. */
+  constructor(
+    streams: ServedStreams,
+    transport: ServerInterceptingCallInterface,
+    headers: Metadata,
+    peerServices: readonly string[] | null,
+  ) {
     this.#streams = streams;
     this.#transport = transport;
     this.#headers = headers;
+    this.#peerServices = peerServices;
     this.#answers = new AnswerWriter(
       (bytes, onTaken) => transport.sendMessage(bytes, onTaken),
       () => this.#endWhenAnswered(),
@@ -53,9 +61,13 @@ export class ServedStream {
   }
 
   onReceiveMetadata(metadata: Metadata): void {
-    this.#peer = peerOf(metadata);
-    const refused = this.#streams.draining ? DRAINING : this.#streams.refusal(this.#peer);
-    if (refused !== null) return this.#end(refused);
+    this.#peer = peerOf(metadata, this.#transport, this.#peerServices);
+    if (this.#streams.draining) return this.#end(DRAINING);
+    const refused = this.#streams.refusal(this.#peer);
+    if (refused !== null) {
+      this.#streams.host.onRefused?.(refusedCall(this.#peer, refused));
+      return this.#end(refused);
+    }
     this.#transport.sendMetadata(this.#headers);
     this.#streams.add(this);
     this.#transport.startRead();
@@ -167,6 +179,11 @@ class Place implements AnswerTransport {
     return this.#deadline;
   }
 
+  /** The stream's peer is that of its calls, which do not ask here. */
+  getPeer(): string {
+    return "unknown";
+  }
+
   /** The request is there as a whole. */
   startRead(): void {}
 
@@ -179,7 +196,7 @@ class Place implements AnswerTransport {
   }
 }
 
-const NOBODY: Peer = { header: () => undefined };
+const NOBODY: Peer = { header: () => undefined, address: () => "unknown", services: null };
 
 const DRAINING = new RpcError("UNAVAILABLE", "The server is shutting down.");
 

@@ -36,7 +36,7 @@ export async function startPrimary(settings: Settings, count: number): Promise<R
   health.add("workers", () => (stopping ? "shutting down" : crew.ready === 0 ? "none is ready" : null));
 
   const whole = wholePart(settings, names, dataDir);
-  const part = { ...whole, services: primary, listen: [...whole.listen, owner] };
+  const part = { ...whole, services: primary, listen: [...whole.listen, owner], ownerSocket: owner };
   const host = await startHost(settings, part, { log, metrics: { ...own, page: collected.page }, health });
   const stop = async (interactive: boolean): Promise<void> => {
     stopping = true;

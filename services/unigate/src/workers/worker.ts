@@ -36,7 +36,7 @@ export async function runWorker(settings: Settings, { number, owner }: Assignmen
   const addresses = { ...settings.addresses, ...Object.fromEntries(primary.map((name) => [name, owner])) };
   const starting = startHost(
     { ...settings, addresses },
-    { ...wholePart(settings, names, null), services, listen: [], metricsPort: null },
+    { ...wholePart(settings, names, null), services, listen: [], ownerSocket: owner, metricsPort: null },
     {
       log: createLogger(settings.logLevel, logNameOf(names), number),
       metrics: { ...own, page: () => askPage(pages, say) },
