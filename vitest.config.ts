@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 /** Sources are run directly: the export condition "unigate:source" points every workspace package at its src. */
 const source = { resolve: { conditions: ["unigate:source", "node"] }, ssr: { resolve: { conditions: ["unigate:source", "node"] } } };
 
-/** Whole processes on a busy machine: what fails once may pass on a second try, and is named at the end. */
+/** Ways over the network and whole processes on a busy machine: what fails once may pass on a second try, and is named at the end. */
 const retry = process.env["CI"] === "true" ? 1 : 0;
 
 const project = (name: string, include: string[], more: object = {}) => ({
@@ -17,7 +17,7 @@ export default defineConfig({
     maxWorkers: 2,
     projects: [
       project("unit", ["packages/*/src/**/*.test.ts", "services/*/src/**/*.test.ts"]),
-      project("contract", ["test/contract/**/*.test.ts"]),
+      project("contract", ["test/contract/**/*.test.ts"], { retry }),
       project("architecture", ["test/architecture/**/*.test.ts"]),
       project("helm", ["test/helm/**/*.test.ts"], { testTimeout: 60_000, hookTimeout: 120_000 }),
       project("conformance", ["test/conformance/**/*.test.ts"]),
