@@ -81,6 +81,25 @@ describe.skipIf(!requirement("long").available)("a gateway with workers", () => 
     });
   });
 
+  test(
+    "told to end while a worker is started again: that one is not waited for until its time is up",
+    async () => {
+      const gateway = await stage.start(2, {});
+      const before = workersOf(gateway);
+      process.kill(before[0] ?? 0, "SIGKILL");
+      const after = await until("a new worker that has just begun", () => {
+        const now = workersOf(gateway);
+        return now.length === 2 && now.some((pid) => !before.includes(pid)) ? now : null;
+      });
+      gateway.signal("SIGINT");
+      const ended = await Promise.race([gateway.ended, new Promise((resolve) => setTimeout(resolve, 60_000, "still there").unref())]);
+      expect(ended).toBe(0);
+      expect(after.filter(isAlive)).toEqual([]);
+      await stage.stopAll();
+    },
+    PATIENCE_MS,
+  );
+
   describe("at its start", { timeout: PATIENCE_MS }, () => {
     afterEach(stage.stopAll);
     const MAIN = fileURLToPath(new URL("../../services/unigate/dist/main.js", import.meta.url));

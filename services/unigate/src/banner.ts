@@ -15,13 +15,19 @@ export function banner({ host, port, facts, tookMs, mode }: BannerFacts): string
   const shown = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host;
   const base = `http://${shown}:${port}/v1`;
   const lines = [`Unigate ${version} is ready at ${base} (${mode}, ${(tookMs / 1_000).toFixed(1)} s)`, ""];
-  if (facts.adminKey !== undefined) lines.push(`  admin key:     ${facts.adminKey}`);
-  if (facts.workspaceKey !== undefined) lines.push(`  workspace key: ${facts.workspaceKey}`);
-  if (facts.adminKey !== undefined || facts.workspaceKey !== undefined)
-    lines.push("  Keep them: only their hashes are stored, and they are not shown again.", "");
+  lines.push(...firstKeyLines(facts));
   const key = facts.workspaceKey ?? "$UNIGATE_KEY";
   lines.push("Try it:", "", `  ${curlLine(base, key)}`, "");
   return lines.join("\n");
+}
+
+/** The keys that this start made, for whoever starts it to keep; empty when it made none. */
+export function firstKeyLines({ adminKey, workspaceKey }: StartFacts): string[] {
+  const lines: string[] = [];
+  if (adminKey !== undefined) lines.push(`  admin key:     ${adminKey}`);
+  if (workspaceKey !== undefined) lines.push(`  workspace key: ${workspaceKey}`);
+  if (lines.length > 0) lines.push("  Keep them: only their hashes are stored, and they are not shown again.", "");
+  return lines;
 }
 
 /** One line that works as it is: the mock provider needs no key of its own. */

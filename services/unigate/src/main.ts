@@ -1,6 +1,6 @@
 import { buildSettings, FlagError, flagHelp, onStopSignals, readFlags, readProcess, type Settings, settingSpecs } from "@unigate/runtime";
 import { makeGatewayKey } from "@unigate/secrets";
-import { banner } from "./banner.ts";
+import { banner, firstKeyLines } from "./banner.ts";
 import { refuseEmbedded } from "./database.ts";
 import { egressAllowFor } from "./egress-default.ts";
 import { endSoon } from "./end-soon.ts";
@@ -29,10 +29,22 @@ async function main(): Promise<void> {
   if (flags.checkConfig !== null) return checkConfig(flags.checkConfig === "" ? settings.configFile : flags.checkConfig, settings);
   const assignment = readAssignment(environment);
   if (assignment !== null) return (await import("./workers/worker.ts")).runWorker(settings, assignment);
+  const hasStarted = endWhileStarting();
   const host = workers === 1 ? await startAlone(settings) : await (await import("./workers/primary.ts")).startPrimary(settings, workers);
   // Since the process started, not since this function.
   announce(host, settings, { tookMs: performance.now(), mode: workers === 1 ? "one process" : `${workers} workers` });
-  await untilStopped(host);
+  await untilStopped(host, hasStarted);
+}
+
+/**
+ * Ends the process at a signal: the first process of a container gets none that it does not listen to, and could not be
+ * ended before it is ready. Returns how to stop listening.
+ */
+function endWhileStarting(): () => void {
+  return onStopSignals(
+    ({ interactive }) => process.exit(interactive ? 130 : 143),
+    () => {},
+  );
 }
 
 /** An embedded database serves one process with all services. */
@@ -47,13 +59,13 @@ function refuseSharedDatabase(settings: Settings, workers: number): void {
 function announce(host: RunningHost, settings: Settings, how: { readonly tookMs: number; readonly mode: string }): void {
   if (process.send !== undefined) process.send({ ready: true, ...host.facts });
   else if (host.facts.httpPort !== undefined) print(banner({ host: settings.host, port: host.facts.httpPort, facts: host.facts, ...how }));
-  else
-    print(
-      `Unigate ${version}: ${host.services.join(", ")} on ${host.facts.grpcAddress ?? "no address"}; health and metrics on port ${host.facts.metricsPort}`,
-    );
+  else {
+    const where = `${host.facts.grpcAddress ?? "no address"}; health and metrics on port ${host.facts.metricsPort}`;
+    print([`Unigate ${version}: ${host.services.join(", ")} on ${where}`, ...firstKeyLines(host.facts)].join("\n"));
+  }
 }
 
-function untilStopped(host: RunningHost): Promise<void> {
+function untilStopped(host: RunningHost, onListening: () => void): Promise<void> {
   return new Promise((resolve) => {
     const stop = (interactive: boolean): void => {
       void host.stop({ interactive }).then(() => {
@@ -66,6 +78,7 @@ function untilStopped(host: RunningHost): Promise<void> {
       ({ interactive }) => stop(interactive),
       () => host.hurry(),
     );
+    onListening();
     if (process.send !== undefined) process.once("disconnect", () => stop(true));
   });
 }

@@ -56,6 +56,8 @@ export function createCrew(options: CrewOptions): Crew {
   const questions = createPending<MetricsSnapshot>("a worker", ANSWER_MS);
   let isStarted = false;
   let stopping = false;
+  /** How all are ended, for those that did not listen yet when they were told. */
+  const endings: Order[] = [];
   let httpPort = options.port;
   const living = (): readonly Worker[] => seats.flatMap(({ worker }) => (worker === null ? [] : [worker]));
   const readyCount = (): number => seats.filter(({ isReady }) => isReady).length;
@@ -72,6 +74,11 @@ export function createCrew(options: CrewOptions): Crew {
   }
   function tellAll(order: Order): void {
     for (const worker of living()) tell(worker, order);
+  }
+
+  function end(order: Order): void {
+    endings.push(order);
+    tellAll(order);
   }
 
   /** Resolves once the worker is ready; fails when it ends before. */
@@ -93,6 +100,7 @@ export function createCrew(options: CrewOptions): Crew {
           clearTimeout(late);
           seat.isReady = true;
           httpPort = word.httpPort;
+          for (const order of endings) tell(worker, order);
           if (isStarted) log.info({ worker: seat.number, workerPid: worker.process.pid }, "a worker is back");
           done();
         }
@@ -141,11 +149,11 @@ export function createCrew(options: CrewOptions): Crew {
       stopping = true;
       clearInterval(alive);
       for (const { timer } of seats) clearTimeout(timer);
-      tellAll({ kind: "stop", interactive });
+      end({ kind: "stop", interactive });
       await endOf(living(), Math.min(options.drainMs + END_MS, LONGEST_MS));
     },
     hurry() {
-      tellAll({ kind: "hurry" });
+      end({ kind: "hurry" });
       void endOf(living(), HURRIED_END_MS);
     },
     get ready() {

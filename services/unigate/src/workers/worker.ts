@@ -47,13 +47,16 @@ export async function runWorker(settings: Settings, { number, owner }: Assignmen
     await (await starting).stop(options);
     endSoon();
   };
+  let toldToStop = false;
   const obey = (order: Order): void => {
     switch (order.kind) {
       case "alive":
         heardAt = performance.now();
         break;
       case "stop":
-        stop({ interactive: order.interactive }).catch(giveUp);
+        // Told while it starts, it is told once more when it is ready.
+        if (!toldToStop) stop({ interactive: order.interactive }).catch(giveUp);
+        toldToStop = true;
         break;
       case "hurry":
         starting.then((host) => host.hurry(), giveUp);
