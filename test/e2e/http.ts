@@ -23,7 +23,7 @@ export interface Question {
 }
 
 /** One request to a path of the gateway, without any of a client library's own ideas. POST when there is a body. */
-export async function send(gateway: Gateway, path: string, question: Question = {}): Promise<Answer> {
+export async function send(gateway: Pick<Gateway, "origin">, path: string, question: Question = {}): Promise<Answer> {
   const { body, headers = {}, signal } = question;
   const raw = typeof body === "string" || body instanceof Uint8Array;
   const answer = await request(gateway.origin + path, {

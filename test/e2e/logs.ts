@@ -3,7 +3,7 @@ import { type Gateway, until } from "@unigate/testkit";
 import { send } from "./http.ts";
 
 /** The log records of one trace, in the order of the attempts, once there are `count` of them. */
-export async function logsOf(gateway: Gateway, key: string, traceId: string, count: number): Promise<JsonObject[]> {
+export async function logsOf(gateway: Pick<Gateway, "origin">, key: string, traceId: string, count: number): Promise<JsonObject[]> {
   return until(`${count} log records of trace ${traceId}`, async () => {
     const answer = await send(gateway, `/v1/logs?trace_id=${encodeURIComponent(traceId)}`, { headers: { "x-gateway-api-key": key } });
     const records = answer.json()["data"] as JsonObject[] | undefined;

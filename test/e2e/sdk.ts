@@ -3,7 +3,7 @@ import type { Gateway } from "@unigate/testkit";
 import OpenAI from "openai";
 
 /** The official SDK pointed at the gateway; it repeats nothing by itself. */
-export function openAi(gateway: Gateway, apiKey: string, headers: Readonly<Record<string, string>> = {}): OpenAI {
+export function openAi(gateway: Pick<Gateway, "baseUrl">, apiKey: string, headers: Readonly<Record<string, string>> = {}): OpenAI {
   return new OpenAI({ baseURL: gateway.baseUrl, apiKey, defaultHeaders: headers, maxRetries: 0 });
 }
 

@@ -20,6 +20,7 @@ test.each([
   ["pglite", { UNIGATE_TEST_PGLITE: "1" }, "1"],
   ["long", { UNIGATE_TEST_LONG: "1" }, "1"],
   ["docker", { DOCKER_HOST: "tcp://127.0.0.1:2375" }, "tcp://127.0.0.1:2375"],
+  ["compose", { UNIGATE_COMPOSE: process.execPath }, process.execPath],
   ["chromium", { UNIGATE_CHROMIUM: process.execPath }, process.execPath],
   ["k8s-schemas", { UNIGATE_K8S_SCHEMAS: tmpdir() }, tmpdir()],
 ] as const)("%s is found", (name, environment, at) => {
@@ -36,6 +37,7 @@ test.each([
   ["kafka-server", { UNIGATE_KAFKA_SERVER: tmpdir(), PATH: NOWHERE }, "no java in PATH"],
   ["postgres", {}, "no UNIGATE_DATABASE_URL"],
   ["postgres", { UNIGATE_DATABASE_URL: "pglite:" }, "no server in UNIGATE_DATABASE_URL"],
+  ["compose", { PATH: NOWHERE }, "no docker-compose in PATH; UNIGATE_COMPOSE names one elsewhere"],
   ["chromium", { UNIGATE_CHROMIUM: NOWHERE }, `no browser at ${NOWHERE}; UNIGATE_CHROMIUM names another one`],
   ["helm", { UNIGATE_HELM_BIN: NOWHERE }, "no helm in PATH; UNIGATE_HELM_BIN names a folder with it and kubeconform"],
   ["k8s-schemas", {}, "no UNIGATE_K8S_SCHEMAS"],

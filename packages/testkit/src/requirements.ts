@@ -15,6 +15,7 @@ export type RequirementName =
   | "pglite"
   | "long"
   | "docker"
+  | "compose"
   | "chromium"
   | "helm"
   | "k8s-schemas";
@@ -34,11 +35,7 @@ const FINDERS: Readonly<Record<RequirementName, (environment: Environment) => { 
   },
   redis: (environment) => fromVariable(environment, "UNIGATE_REDIS_URL"),
   // A suite that stops its Redis starts one of its own.
-  "redis-server": (environment) => {
-    const named = environment["UNIGATE_REDIS_SERVER"];
-    const file = named ? named : inPath(environment, "redis-server");
-    return existsSync(file) ? { at: file } : { missing: "no redis-server in PATH; UNIGATE_REDIS_SERVER names one elsewhere" };
-  },
+  "redis-server": (environment) => fromPath(environment, "redis-server", "UNIGATE_REDIS_SERVER"),
   "redis-cluster": (environment) => fromVariable(environment, "UNIGATE_REDIS_CLUSTER_URL"),
   kafka: (environment) => fromVariable(environment, "UNIGATE_KAFKA_BROKERS"),
   // A suite whose broker refuses things starts one of its own.
@@ -63,6 +60,7 @@ const FINDERS: Readonly<Record<RequirementName, (environment: Environment) => { 
     const socket = "/var/run/docker.sock";
     return existsSync(socket) ? { at: `unix://${socket}` } : { missing: `no Docker socket at ${socket}; DOCKER_HOST names another one` };
   },
+  compose: (environment) => fromPath(environment, "docker-compose", "UNIGATE_COMPOSE"),
   chromium: (environment) => {
     const file = environment["UNIGATE_CHROMIUM"] || "/usr/bin/chromium";
     return existsSync(file) ? { at: file } : { missing: `no browser at ${file}; UNIGATE_CHROMIUM names another one` };
@@ -101,6 +99,12 @@ function requiredNames(environment: Environment): Set<string> {
   const unknown = names.find((name) => name !== "" && !known.includes(name));
   if (unknown !== undefined) throw new Error(`UNIGATE_REQUIRE names "${unknown}"; expected some of ${known.join(", ")}`);
   return new Set(names);
+}
+
+/** A program that PATH or a variable of its own leads to. */
+function fromPath(environment: Environment, program: string, variable: string): { at: string } | { missing: string } {
+  const file = environment[variable] || inPath(environment, program);
+  return existsSync(file) ? { at: file } : { missing: `no ${program} in PATH; ${variable} names one elsewhere` };
 }
 
 function fromVariable(environment: Environment, variable: string): { at: string } | { missing: string } {
