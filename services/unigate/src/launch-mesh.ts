@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Settings } from "@unigate/runtime";
 import { loadOrMakeMasterKey } from "@unigate/secrets";
+import { firstKeyLines } from "./banner.ts";
 import { refuseEmbedded } from "./database.ts";
 import { egressAllowFor } from "./egress-default.ts";
 import { type ServiceName, type StartFacts, serviceNames } from "./module.ts";
@@ -98,6 +99,10 @@ export async function launchMesh(options: MeshOptions): Promise<Mesh> {
     }, waitMs);
   }
 
+  function factsOfAll(): StartFacts {
+    return Object.assign({}, ...[...members.values()].map((member) => member.ready)) as StartFacts;
+  }
+
   async function stop(): Promise<void> {
     stopping = true;
     // One that serves nothing yet would outlive us.
@@ -112,10 +117,12 @@ export async function launchMesh(options: MeshOptions): Promise<Mesh> {
       await Promise.all(level.map(start));
     }
   } catch (error) {
+    // Keys that control made are kept, and shown by no other start.
+    for (const line of firstKeyLines(factsOfAll())) options.onProgress(line);
     await stop();
     throw error;
   }
-  const facts: StartFacts = Object.assign({}, ...[...members.values()].map((member) => member.ready));
+  const facts = factsOfAll();
   return {
     httpPort: facts.httpPort ?? 0,
     facts,
