@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { chat, readStream, withConfig } from "./http.ts";
 import { ERROR_EVENT, useStreams } from "./streams.ts";
 
-const HEARTBEAT_MS = 400;
+const HEARTBEAT_MS = 150;
 
 describe.each(gatewayModes)("the heartbeat, %s", (mode) => {
   const { stage, ask, here, two, outcomeOf } = useStreams(mode, { UNIGATE_HEARTBEAT_MS: String(HEARTBEAT_MS) });
