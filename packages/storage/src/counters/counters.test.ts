@@ -362,6 +362,15 @@ describe.each(engines)("counters in $name", (engine) => {
       });
     });
 
+    test.each([null, MINUTE])("a new counter that both scopes of one call take counts both (window %s)", async (windowMs) => {
+      const { counters, left } = setUp();
+      const shared = take({ windowMs, limit: 9 });
+      await counters.reserve(reserving("a", { request: [shared], target: [{ ...shared, amount: 2 }] }));
+      expect(await left(shared)).toBe(6);
+      await counters.settle(settling("a"));
+      expect(await left(shared)).toBe(windowMs === null ? 9 : 6);
+    });
+
     const key = fc.constantFrom("a", "b", "c", "d", "e", "f");
     const amount = fc.integer({ min: 0, max: 60 });
     const takes = fc.uniqueArray(

@@ -107,14 +107,16 @@ export function createMemoryCounters(options: MemoryCountersOptions = {}): Memor
     return { allowed: true, refusedAt: null, retryAfterMs: 0, remaining: states.map((state) => leftOf(state, false)) };
   }
 
-  function hold({ take, key, expiresAt, counter }: Tested): Held {
-    const own = counter ?? { key, expiresAt, value: 0 };
-    if (counter === null) {
-      counters.set(key, own);
+  /** Looks again for the counter: the other scope of the same call may have made it since it was tested. */
+  function hold({ take, key, expiresAt }: Tested): Held {
+    let counter = counters.get(key);
+    if (counter === undefined) {
+      counter = { key, expiresAt, value: 0 };
+      counters.set(key, counter);
       if (expiresAt !== null) windows.push(expiresAt, key);
     }
-    own.value += take.amount;
-    return { counter: own, measure: take.measure, amount: take.amount };
+    counter.value += take.amount;
+    return { counter, measure: take.measure, amount: take.amount };
   }
 
   function liveReservation(key: string, now: number): Reservation | null {
