@@ -86,9 +86,14 @@ function countCalls(counters: PolicyDeps["counters"]): { readonly counters: Poli
       return ask(call);
     };
   };
-  const { reserve, settle, renew } = counters;
+  const { reserve, peek, settle, renew } = counters;
   return {
-    counters: { reserve: counted("reserve", reserve), settle: counted("settle", settle), renew: counted("renew", renew) },
+    counters: {
+      reserve: counted("reserve", reserve),
+      peek: counted("peek", peek),
+      settle: counted("settle", settle),
+      renew: counted("renew", renew),
+    },
     names: () => names,
   };
 }
@@ -186,6 +191,21 @@ describe.each(suites)("policy over $name, counting in $store", ({ runner, availa
       expect((await reserve("two-a-minute")).request?.allowed).toBe(true);
     });
 
+    test("a look tells what a reservation would be told of both scopes, in one call of the store, and takes nothing", async () => {
+      const calls = countCalls(create({ now: () => now }));
+      await connection.close();
+      await connect(calls.counters);
+      const asked = { tenant, subject: { apiKeyId: "two-a-minute", slug: "one-a-second" }, requestScope: true, targetScope: true };
+      const look = () => connection.port.peek(ReserveRequest.create(asked), backgroundCall());
+      const left = (reply: ReserveReply) => reply.remaining.map((remaining) => remaining.left);
+      expect(left(await look())).toEqual([2, 1]);
+      for (const _ of [1, 2]) await reserve("two-a-minute");
+      const full = await look();
+      expect(left(full)).toEqual([0, 1]);
+      expect(full).toMatchObject({ request: { allowed: false, code: "rate_limited", owner: "api_key" }, target: { allowed: true } });
+      expect(calls.names()).toEqual(["peek", "reserve", "reserve", "peek"]);
+    });
+
     test("as many at once as there may be", async () => {
       const replies = await Promise.all(Array.from({ length: 40 }, () => reserve("two-a-minute")));
       expect(replies.filter((reply) => reply.request?.allowed === true)).toHaveLength(2);
@@ -221,7 +241,7 @@ describe.each(suites)("policy over $name, counting in $store", ({ runner, availa
     test("when the counters are lost rates pass, and the loss is said", async () => {
       await connection.close();
       const gone = () => Promise.reject(new Error("store gone"));
-      await connect({ reserve: gone, settle: gone, renew: gone });
+      await connect({ reserve: gone, peek: gone, settle: gone, renew: gone });
       const reply = await reserve("two-a-minute", { targetScope: true, subject: { apiKeyId: "two-a-minute", slug: "one-a-second" } });
       expect(reply).toMatchObject({ request: { allowed: true }, target: { allowed: true }, remaining: [], storeLost: true });
       expect(lost).toEqual([new Error("store gone")]);
@@ -323,7 +343,7 @@ describe.each(suites)("policy over $name, counting in $store", ({ runner, availa
     test("when the counters are lost, a policy that is closed then lets nothing pass", async () => {
       await connection.close();
       const gone = () => Promise.reject(new Error("store gone"));
-      await connect({ reserve: gone, settle: gone, renew: gone });
+      await connect({ reserve: gone, peek: gone, settle: gone, renew: gone });
       expect(await reserve("strict")).toMatchObject({
         request: { allowed: false, status: 503, code: "service_unavailable", policyId: "policy/strict/requests/rph", ownerName: "strict" },
         target: undefined,

@@ -18,6 +18,7 @@ export {
   Head,
   InvokeReply,
   InvokeRequest,
+  RenderReply,
   ReplyPart,
   RequestPart,
   Target,

@@ -4,6 +4,7 @@ export {
   CountersFullError,
   type Left,
   type Measure,
+  type PeekCall,
   type RenewCall,
   type ReserveCall,
   type ReserveResult,

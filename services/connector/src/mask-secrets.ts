@@ -3,7 +3,8 @@ import type { ProviderError } from "@unigate/providers";
 
 /** Shorter values are no secrets, and masking them would blank out harmless words. */
 const LEAST_LENGTH = 8;
-const MASK = "[redacted]";
+/** What stands in place of a secret. */
+export const MASK = "[redacted]";
 
 /**
  * What an upstream says of a request that it refuses may repeat the credential it was sent ("Incorrect API key

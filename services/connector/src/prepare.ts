@@ -20,11 +20,22 @@ export interface Prepared {
 const NO_JSON: JsonObject = {};
 const NO_CREDENTIALS: Credentials = {};
 
+/** What `prepare` makes before it signs. */
+export interface Built extends Pick<Prepared, "provider" | "surface" | "input" | "request"> {
+  readonly customHost: string;
+  readonly credentials: Credentials;
+}
+
 /**
  * Transform, drop, sign. Throws GatewayError: endpoint_not_supported, invalid_custom_host, credential problems.
  * `upload` = a body follows as a stream.
  */
 export async function prepare(deps: ConnectorDeps, invoke: InvokeRequest, upload: boolean): Promise<Prepared> {
+  return sign(deps, build(deps, invoke, upload));
+}
+
+/** Transform and drop: the request of the upstream, without its credential. */
+export function build(deps: ConnectorDeps, invoke: InvokeRequest, upload: boolean): Built {
   const { target } = invoke;
   if (target === undefined) throw new Error("an exchange needs a target");
   const provider = findProvider(target.provider);
@@ -50,10 +61,15 @@ export async function prepare(deps: ConnectorDeps, invoke: InvokeRequest, upload
   }
   for (const { name, value } of target.forward) request.headers[name] = value;
   if (surface !== null) request.headers["accept-encoding"] = "identity";
-  const credentials = credentialsOf(deps, invoke);
-  await provider.auth.apply(request, credentials, settings);
-  const destination = deps.baseUrls.destination(provider, target.customHost, request.path);
-  return { provider, surface, input: named, request, destination, mask: () => maskOf(credentials) };
+  return { provider, surface, input: named, request, customHost: target.customHost, credentials: credentialsOf(deps, invoke) };
+}
+
+/** Adds the credential, which may also change the path, and finds where the request goes. */
+export async function sign(deps: ConnectorDeps, built: Built): Promise<Prepared> {
+  const { provider, surface, input, request, customHost, credentials } = built;
+  await provider.auth.apply(request, credentials, input.settings);
+  const destination = deps.baseUrls.destination(provider, customHost, request.path);
+  return { provider, surface, input, request, destination, mask: () => maskOf(credentials) };
 }
 
 function surfaceOf(provider: Provider, name: string): Surface {

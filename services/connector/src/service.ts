@@ -3,6 +3,7 @@ import type { ConnectorDeps } from "./deps.ts";
 import { exchangeUpload } from "./exchange-upload.ts";
 import { invoke } from "./invoke.ts";
 import { invokeStream } from "./invoke-stream.ts";
+import { render } from "./render.ts";
 
 /** One upstream exchange a call: transform, sign, send, read, transform back. Holds no state but connections. */
 export function createConnectorService(deps: ConnectorDeps): ConnectorPort {
@@ -10,5 +11,6 @@ export function createConnectorService(deps: ConnectorDeps): ConnectorPort {
     invoke: (request, call) => invoke(deps, request, call),
     invokeStream: (request, call) => invokeStream(deps, request, call),
     exchange: (parts, call) => exchangeUpload(deps, parts, call),
+    render: (request) => render(deps, request),
   };
 }

@@ -1,7 +1,7 @@
 import type { ReserveReply, ReserveRequest } from "@unigate/contracts";
 import type { Call } from "@unigate/core";
 import { RpcError } from "@unigate/rpc";
-import type { ReserveResult, Take } from "@unigate/storage";
+import type { PeekCall, ReserveResult, Take } from "@unigate/storage";
 import type { PolicyDeps } from "./deps.ts";
 import { leaseOf } from "./lease.ts";
 import { limitsOf, type Scope } from "./scope-limits.ts";
@@ -13,10 +13,25 @@ import { passed, remainingOf, uncounted, verdictOf } from "./verdict.ts";
  * with `store_lost`, unless one of them is a policy whose on_store_loss is closed.
  */
 export async function reserve(deps: PolicyDeps, request: ReserveRequest, call: Call): Promise<ReserveReply> {
-  const { tenant, subject, reservationId } = request;
-  if (tenant === undefined || subject === undefined || reservationId === "") {
-    throw new RpcError("INVALID_ARGUMENT", "Reserve needs a tenant, a subject and a reservation id.");
-  }
+  const { reservationId, attempt } = request;
+  if (reservationId === "") throw new RpcError("INVALID_ARGUMENT", "Reserve needs a reservation id.");
+  const leaseMs = leaseOf(request.leaseMs);
+  return ask(deps, request, call, (takes) => deps.counters.reserve({ ...takes, reservationId, attempt, leaseMs }));
+}
+
+/** What `reserve` would say, but that nothing is taken, and that the target is asked whatever comes of the request. */
+export function peek(deps: PolicyDeps, request: ReserveRequest, call: Call): Promise<ReserveReply> {
+  return ask(deps, request, call, (takes) => deps.counters.peek(takes));
+}
+
+async function ask(
+  deps: PolicyDeps,
+  request: ReserveRequest,
+  call: Call,
+  count: (takes: PeekCall) => Promise<ReserveResult>,
+): Promise<ReserveReply> {
+  const { tenant, subject } = request;
+  if (tenant === undefined || subject === undefined) throw new RpcError("INVALID_ARGUMENT", "A tenant and a subject are needed.");
   const scopes = await limitsOf(deps, request, tenant, subject, call);
   const unknown = scopes.request?.unknown === true || scopes.target?.unknown === true;
   if (!hasLimits(scopes.request) && !hasLimits(scopes.target)) {
@@ -24,14 +39,7 @@ export async function reserve(deps: PolicyDeps, request: ReserveRequest, call: C
   }
   let result: ReserveResult;
   try {
-    result = await deps.counters.reserve({
-      organisationId: tenant.organisationId,
-      reservationId,
-      attempt: request.attempt,
-      leaseMs: leaseOf(request.leaseMs),
-      request: takesOf(scopes.request),
-      target: takesOf(scopes.target),
-    });
+    result = await count({ organisationId: tenant.organisationId, request: takesOf(scopes.request), target: takesOf(scopes.target) });
   } catch (cause) {
     const ofRequest = uncounted(scopes.request);
     const isRefused = ofRequest?.allowed === false;

@@ -48,6 +48,7 @@ function inOrganisations(prefix: string, counters: Counters): Counters {
   const renamed = <C extends { organisationId: string }>(call: C): C => ({ ...call, organisationId: prefix + call.organisationId });
   return {
     reserve: (call) => counters.reserve(renamed(call)),
+    peek: (call) => counters.peek(renamed(call)),
     settle: (call) => counters.settle(renamed(call)),
     renew: (call) => counters.renew(renamed(call)),
   };
@@ -362,6 +363,26 @@ describe.each(engines)("counters in $name", (engine) => {
       });
     });
 
+    test("a look says what a reservation would be told, of both scopes, and takes nothing", async () => {
+      const { counters, left } = setUp();
+      const [request, target] = [take({ limit: 1 }), take({ limitId: "slots", windowMs: null, limit: 2 })];
+      const look = () => counters.peek({ organisationId: "org-a", request: [request], target: [target] });
+      expect(await look()).toMatchObject({
+        request: { allowed: true, remaining: [{ left: 1 }] },
+        target: { allowed: true, remaining: [{ left: 2 }] },
+      });
+      await counters.reserve(reserving("a", { request: [request], target: [target] }));
+      expect(await look()).toMatchObject({
+        request: { allowed: false, refusedAt: 0, remaining: [{ left: 0 }] },
+        target: { allowed: true, remaining: [{ left: 1 }] },
+      });
+      expect(await left(target)).toBe(1);
+      expect(await counters.peek({ organisationId: "org-a", request: null, target: [] })).toMatchObject({
+        request: null,
+        target: { allowed: true },
+      });
+    });
+
     test.each([null, MINUTE])("a new counter that both scopes of one call take counts both (window %s)", async (windowMs) => {
       const { counters, left } = setUp();
       const shared = take({ windowMs, limit: 9 });
@@ -424,6 +445,7 @@ describe.each(engines)("counters in $name", (engine) => {
           leaseMs: fc.integer({ min: 1, max: 90_000 }),
         }),
       },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant("look" as const), organisationId, request: scope, target: scope }) },
       { weight: 2, arbitrary: fc.record({ kind: fc.constant("advance" as const), ms: fc.integer({ min: 1, max: 30_000 }) }) },
     );
 
@@ -435,6 +457,7 @@ describe.each(engines)("counters in $name", (engine) => {
           for (const one of actions) {
             if (one.kind === "advance") clock.advance(one.ms);
             else if (one.kind === "reserve") expect(await counters.reserve(one)).toEqual(await model.reserve(one));
+            else if (one.kind === "look") expect(await counters.peek(one)).toEqual(await model.peek(one));
             else if (one.kind === "renew") expect(await counters.renew(one)).toEqual(await model.renew(one));
             else await Promise.all([counters.settle(one), model.settle(one)]);
           }

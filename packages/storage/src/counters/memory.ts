@@ -1,7 +1,16 @@
 import { type Clock, systemClock } from "@unigate/core";
 import { counterKey, reservationKey } from "./counter-key.ts";
 import { ExpiryQueue } from "./expiry-queue.ts";
-import { type Counters, CountersFullError, type Left, type ReserveCall, type ReserveResult, type ScopeResult, type Take } from "./port.ts";
+import {
+  type Counters,
+  CountersFullError,
+  type Left,
+  type PeekCall,
+  type ReserveCall,
+  type ReserveResult,
+  type ScopeResult,
+  type Take,
+} from "./port.ts";
 import { type Counter, type Held, loseReservation, newReservation, type Reservation, settleReservation } from "./reservation.ts";
 import { windowStart } from "./window.ts";
 
@@ -81,6 +90,17 @@ export function createMemoryCounters(options: MemoryCountersOptions = {}): Memor
     return { request, target: targetResult };
   }
 
+  function peek(call: PeekCall): ReserveResult {
+    const now = clock.now();
+    sweep(now, SWEEP + (call.request?.length ?? 0) + (call.target?.length ?? 0));
+    return { request: looked(call, call.request, now), target: looked(call, call.target, now) };
+  }
+
+  function looked(call: PeekCall, takes: readonly Take[] | null, now: number): ScopeResult | null {
+    const states = tested(call, takes, now);
+    return states === null ? null : { ...resultOf(states, now), remaining: states.map((state) => leftOf(state, false)) };
+  }
+
   function lease(key: string, reservation: Reservation, until: number): void {
     reservation.expiresAt = Math.max(reservation.expiresAt, until);
     reservations.set(key, reservation);
@@ -89,7 +109,7 @@ export function createMemoryCounters(options: MemoryCountersOptions = {}): Memor
     leases.rebuild(Array.from(reservations, ([live, { expiresAt }]) => ({ at: expiresAt, key: live })));
   }
 
-  function tested(call: ReserveCall, takes: readonly Take[] | null, now: number): Tested[] | null {
+  function tested(call: PeekCall, takes: readonly Take[] | null, now: number): Tested[] | null {
     if (takes === null) return null;
     return takes.map((take) => {
       const start = take.windowMs === null ? 0 : windowStart(now, take.windowMs);
@@ -163,6 +183,9 @@ export function createMemoryCounters(options: MemoryCountersOptions = {}): Memor
   return {
     async reserve(call) {
       return reserve(call);
+    },
+    async peek(call) {
+      return peek(call);
     },
     async settle(call) {
       const key = reservationKey(call.organisationId, call.reservationId);

@@ -29,6 +29,8 @@ export interface ReserveCall {
   readonly target: readonly Take[] | null;
 }
 
+export type PeekCall = Pick<ReserveCall, "organisationId" | "request" | "target">;
+
 /** State of one limit after the call. */
 export interface Left {
   readonly left: number;
@@ -85,6 +87,8 @@ export interface Counters {
    * tested again.
    */
   reserve(call: ReserveCall): Promise<ReserveResult>;
+  /** What a new reservation would be told, but that nothing is taken, and that both scopes are tested whatever comes of the first. */
+  peek(call: PeekCall): Promise<ReserveResult>;
   /**
    * Corrects the windows in which was reserved. Once for each reservation and attempt, in any order; of a lost or
    * finished reservation: nothing.

@@ -1,7 +1,7 @@
 import type { Clock } from "@unigate/core";
 import type { RedisLink } from "../redis/link.ts";
 import { counterKeyParts, organisationKey } from "./counter-key.ts";
-import type { Counters, Left, ReserveResult, ScopeResult, Take } from "./port.ts";
+import type { Counters, Left, ReserveCall, ReserveResult, ScopeResult, Take } from "./port.ts";
 import { RENEW_LUA } from "./renew.lua.ts";
 import { RESERVE_LUA } from "./reserve.lua.ts";
 import { SETTLE_LUA } from "./settle.lua.ts";
@@ -26,16 +26,19 @@ export function createRedisCounters(link: RedisLink, options: RedisCountersOptio
   link.defineScript("unigateRenew", RENEW_LUA, KEYS);
   const time = (): number | string => (clock === undefined ? "" : clock.now());
 
+  async function reserve(call: ReserveCall): Promise<ReserveResult> {
+    const { organisationId, request, target } = call;
+    if ((request?.length ?? 0) + (target?.length ?? 0) === 0) return { request: request && NOTHING, target: target && NOTHING };
+    const words = [...keysOf(organisationId), time(), call.reservationId, call.attempt, call.leaseMs];
+    words.push(request?.length ?? -1, target?.length ?? -1);
+    for (const take of request ?? []) pushTake(words, organisationId, take);
+    for (const take of target ?? []) pushTake(words, organisationId, take);
+    return resultOf((await link.callScript("unigateReserve", words)) as number[], request, target);
+  }
+
   return {
-    async reserve(call) {
-      const { organisationId, request, target } = call;
-      if ((request?.length ?? 0) + (target?.length ?? 0) === 0) return { request: request && NOTHING, target: target && NOTHING };
-      const words = [...keysOf(organisationId), time(), call.reservationId, call.attempt, call.leaseMs];
-      words.push(request?.length ?? -1, target?.length ?? -1);
-      for (const take of request ?? []) pushTake(words, organisationId, take);
-      for (const take of target ?? []) pushTake(words, organisationId, take);
-      return resultOf((await link.callScript("unigateReserve", words)) as number[], request, target);
-    },
+    reserve,
+    peek: (call) => reserve({ ...call, ...NO_RESERVATION }),
     async settle(call) {
       const { organisationId, reservationId, attempt, tokens, costMicro } = call;
       const words = [...keysOf(organisationId), time(), reservationId, attempt, tokens === null ? "" : Math.round(tokens)];
@@ -52,6 +55,9 @@ export function createRedisCounters(link: RedisLink, options: RedisCountersOptio
     },
   };
 }
+
+/** The script takes this for a look. */
+const NO_RESERVATION = { reservationId: "", attempt: 0, leaseMs: 0 };
 
 const NOTHING: ScopeResult = { allowed: true, refusedAt: null, retryAfterMs: 0, remaining: [] };
 

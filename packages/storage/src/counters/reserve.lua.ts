@@ -1,7 +1,7 @@
 import { RESERVATION_LUA } from "./reservation.lua.ts";
 
 /**
- * ARGV: time, id, attempt, lease ms, number of the request's takes (-1 = not asked), of the target's; then of each take:
+ * ARGV: time, id ("" = look only: nothing is taken, and both scopes are tested), attempt, lease ms, number of the request's takes (-1 = not asked), of the target's; then of each take:
  * measure, key before and after the window's start, window ms (0 = a slot), limit, amount.
  * Reply for request and target: -1 = not asked or not tried; else 1 or 0 = allowed or not, index of the refusing take or
  * -1, ms to wait, and of each take what is left and when its window ends.
@@ -15,6 +15,7 @@ local MOST_FREED = 8
 local FIRST_TAKE, TAKE_WORDS = 7, 6
 
 local id, number, leaseMs = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local isPeek = id == ""
 local requestCount, targetCount = tonumber(ARGV[5]), tonumber(ARGV[6])
 local reply = {}
 
@@ -60,7 +61,7 @@ local function tell(states, isRepeat)
   add(refusedAt)
   add(wait)
   for _, state in ipairs(states) do
-    local taken = allowed and not isRepeat and state.take[AMOUNT] or 0
+    local taken = allowed and not isRepeat and not isPeek and state.take[AMOUNT] or 0
     add(math.max(0, state.left - taken))
     add(state.take[ENDS])
   end
@@ -91,7 +92,7 @@ local known = reservation and findAttempt(reservation, number)
 local request = testAll(0, requestCount)
 if not request then
   add(-1)
-elseif not tell(request, known) then
+elseif not tell(request, known) and not isPeek then
   add(-1)
   return reply
 end
@@ -104,7 +105,7 @@ if not target then
 else
   targetAllowed = tell(target, targetIsRepeat)
 end
-if known and (targetIsRepeat or not target or not targetAllowed) then return reply end
+if isPeek or known and (targetIsRepeat or not target or not targetAllowed) then return reply end
 
 reservation = reservation or { expires = 0, closed = false, owner = -1, refunded = false, request = {}, attempts = {} }
 if known then

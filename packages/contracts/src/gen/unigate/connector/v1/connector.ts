@@ -167,6 +167,15 @@ export interface RequestPart {
     | undefined;
 }
 
+export interface RenderReply {
+  method: string;
+  url: string;
+  headers: Header[];
+  body: Buffer;
+  /** Set when it could not be sent; the other fields are then empty. */
+  failure: Failure | undefined;
+}
+
 function createBaseTarget(): Target {
   return {
     provider: "",
@@ -1493,6 +1502,111 @@ export const RequestPart: MessageFns<RequestPart> = {
   },
 };
 
+function createBaseRenderReply(): RenderReply {
+  return { method: "", url: "", headers: [], body: Buffer.alloc(0), failure: undefined };
+}
+
+export const RenderReply: MessageFns<RenderReply> = {
+  encode(message: RenderReply, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.method !== "") {
+      writer.uint32(10).string(message.method);
+    }
+    if (message.url !== "") {
+      writer.uint32(18).string(message.url);
+    }
+    for (const v of message.headers) {
+      Header.encode(v!, writer.uint32(26).fork()).join();
+    }
+    if (message.body.length !== 0) {
+      writer.uint32(34).bytes(message.body);
+    }
+    if (message.failure !== undefined) {
+      Failure.encode(message.failure, writer.uint32(42).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RenderReply {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRenderReply();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.method = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.url = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.headers.push(Header.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.body = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.failure = Failure.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RenderReply>): RenderReply {
+    return RenderReply.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RenderReply>): RenderReply {
+    const message = createBaseRenderReply();
+    message.method = object.method ?? "";
+    message.url = object.url ?? "";
+    message.headers = object.headers?.map((e) => Header.fromPartial(e)) || [];
+    message.body = object.body ?? Buffer.alloc(0);
+    message.failure = (object.failure !== undefined && object.failure !== null)
+      ? Failure.fromPartial(object.failure)
+      : undefined;
+    return message;
+  },
+};
+
 /** Only edge calls it. Outcomes of the upstream are values; a gRPC error means a fault of the mesh. */
 export type ConnectorDefinition = typeof ConnectorDefinition;
 export const ConnectorDefinition = {
@@ -1524,6 +1638,15 @@ export const ConnectorDefinition = {
       requestStream: true,
       responseType: ReplyPart as typeof ReplyPart,
       responseStream: true,
+      options: {},
+    },
+    /** The request as it would be sent, its secrets masked. Nothing is sent. */
+    render: {
+      name: "Render",
+      requestType: InvokeRequest as typeof InvokeRequest,
+      requestStream: false,
+      responseType: RenderReply as typeof RenderReply,
+      responseStream: false,
       options: {},
     },
   },

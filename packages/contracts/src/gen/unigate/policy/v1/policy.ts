@@ -1139,6 +1139,15 @@ export const PolicyDefinition = {
       responseStream: false,
       options: {},
     },
+    /** What Reserve would say, but that nothing is taken. reservation_id, attempt and lease_ms say nothing here. */
+    peek: {
+      name: "Peek",
+      requestType: ReserveRequest as typeof ReserveRequest,
+      requestStream: false,
+      responseType: ReserveReply as typeof ReserveReply,
+      responseStream: false,
+      options: {},
+    },
     /** What was really used. Batched by the edge (20 ms or 64 items); safe to repeat by (reservation, attempt). */
     settle: {
       name: "Settle",
