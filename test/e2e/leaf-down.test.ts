@@ -35,7 +35,11 @@ describe.skipIf(!requirement("long").available)("a service of the mesh", () => {
   let number = 0;
 
   const here = (over: object = {}): Record<string, unknown> => target(stage.upstream.origin, over);
-  const balanced = (): object => ({ strategy: { mode: "loadbalance" }, targets: [here(), here({ weight: 0 })] });
+  /** Chosen by what replicas measured, so the router is asked. */
+  const balanced = (): object => ({
+    strategy: { mode: "loadbalance", select: "least_latency" },
+    targets: [here(), here({ weight: 0 })],
+  });
   const two = (): object => ({ strategy: { mode: "fallback" }, targets: [here(), here()] });
   const cached = (): object => here({ cache: { mode: "simple" } });
   const checked = (parameters: object = {}): object => {

@@ -13,6 +13,7 @@ export type {
   ConfigProblem,
   Destination,
   HookRule,
+  ParamPath,
   RetryRule,
   Timeouts,
 } from "./config/types.ts";
@@ -22,10 +23,11 @@ export { headerForCheck, isConnectionHeader, mayReachProvider } from "./forwarda
 export { newId, newSpanId, newTraceId, newUuid } from "./ids.ts";
 export { bufferOfJson, isObject, type JsonObject, jsonOf, MAX_JSON_DEPTH } from "./json.ts";
 export { type ModelAccess, mayUseModel } from "./model-access.ts";
+export { paramValue } from "./param-value.ts";
 export { parseJsonBody } from "./parse-json-body.ts";
 export { chooseByWeight } from "./plan/choose-by-weight.ts";
 export { planConfig } from "./plan/plan.ts";
-export type { PlanChoice, PlanHedge, PlanLeaf, PlanNode, Planned, PlanSequence, PlanView } from "./plan/types.ts";
+export type { PlanChoice, PlanFacts, PlanHedge, PlanLeaf, PlanNode, Planned, PlanSequence, PlanView } from "./plan/types.ts";
 export { type CompiledPolicies, matchPolicies, type PolicyMatch, policiesOf } from "./policies/compile.ts";
 export { type PolicyContext, policyContext } from "./policies/context.ts";
 export { isPolicyKey, POLICY_KEYS } from "./policies/keys.ts";

@@ -1,9 +1,11 @@
 import type { PlanReply, PlanRequest, RouterPort } from "@unigate/contracts";
-import { bufferOfJson, type CompiledConfig, compileConfig, GatewayError, jsonOf, planConfig } from "@unigate/core";
+import { bufferOfJson, type Clock, type CompiledConfig, compileConfig, GatewayError, jsonOf, planConfig } from "@unigate/core";
 import { LRUCache } from "lru-cache";
+import { planFactsOf } from "./plan-facts.ts";
 
 /** What the router is given. */
 export interface RouterDeps {
+  readonly clock: Clock;
   /** A number in [0, 1). */
   draw(): number;
 }
@@ -33,7 +35,7 @@ function plan(deps: RouterDeps, compiled: LRUCache<string, CompiledConfig>, requ
     compiled.set(key, config);
   }
   try {
-    const planned = planConfig(config, deps);
+    const planned = planConfig(config, { draw: () => deps.draw(), now: deps.clock.now(), facts: planFactsOf(request) });
     return {
       outcome: { $case: "plan", value: planned.plan },
       branch: EMPTY,

@@ -369,13 +369,16 @@ describe("leaves", () => {
   });
 });
 
-describe("the router is asked only when it decides something", () => {
+describe("the router is asked only for what replicas have to know of each other", () => {
   test.each([
-    ["single", false],
-    ["fallback", true],
-    ["loadbalance", true],
-  ] as const)("%s: %s", (mode, needed) => {
-    expect(compiled({ strategy: { mode }, targets: [MOCK] }).needsRouter).toBe(needed);
+    [{ mode: "single" }, false],
+    [{ mode: "fallback" }, false],
+    [{ mode: "loadbalance" }, false],
+    [{ mode: "loadbalance", select: "weighted" }, false],
+    [{ mode: "loadbalance", select: "least_latency" }, true],
+  ] as const)("%j: %s", (strategy, needed) => {
+    expect(compiled({ strategy, targets: [MOCK] }).needsRouter).toBe(needed);
+    expect(compiled({ strategy: { mode: "fallback" }, targets: [MOCK, { strategy, targets: [MOCK] }] }).needsRouter).toBe(needed);
   });
 });
 

@@ -26,7 +26,8 @@ export function compileConfig(json: unknown, origin: "saved" | "inline"): Compil
   const building: Building = { leaves: [], problems: [], saved: origin === "saved", needsRouter: false };
   const root = compileNode(building, read.node, NOTHING_INHERITED, "", false);
   if (building.problems.length > 0) return { ok: false, problems: building.problems.slice(0, MAX_PROBLEMS) };
-  return { ok: true, config: { root, leaves: building.leaves, warnings: read.warnings, needsRouter: building.needsRouter } };
+  const { leaves, needsRouter } = building;
+  return { ok: true, config: { root, leaves, warnings: read.warnings, needsRouter, neededParams: [], neededHeaders: [] } };
 }
 
 interface Building {
@@ -51,10 +52,14 @@ function compileNode(building: Building, node: ConfigNode, parent: Inherited, pa
     target,
     node: compileNode(building, target, own, joined(path, `targets[${index}]`), true),
   }));
-  if (mode !== "single") building.needsRouter = true;
+  if (node.strategy.select !== undefined && node.strategy.select !== "weighted") building.needsRouter = true;
   switch (mode) {
     case "loadbalance":
-      return { kind: "loadbalance", children: children.map((child) => ({ weight: child.target.weight ?? 1, node: child.node })) };
+      return {
+        kind: "loadbalance",
+        path: optionPathOf(path),
+        children: children.map((child) => ({ weight: child.target.weight ?? 1, node: child.node })),
+      };
     case "fallback": {
       const leaveOn = node.strategy.on_status_codes ?? node.on_status_codes ?? null;
       return {
@@ -81,7 +86,7 @@ function firstOf(children: readonly { readonly node: CompiledNode }[]): Compiled
 
 function compileLeaf(building: Building, node: ConfigNode, own: Inherited, path: string): CompiledNode {
   const index = building.leaves.length;
-  const optionPath = path === "" ? "config" : `config.${path}`;
+  const optionPath = optionPathOf(path);
   building.leaves.push({
     index,
     optionPath,
@@ -92,6 +97,10 @@ function compileLeaf(building: Building, node: ConfigNode, own: Inherited, path:
     ...own,
   });
   return { kind: "leaf", leaf: index, optionPath };
+}
+
+function optionPathOf(path: string): string {
+  return path === "" ? "config" : `config.${path}`;
 }
 
 /**

@@ -73,15 +73,38 @@ export interface CompiledLeaf {
 }
 
 /** How the leaves hang together. */
-export type CompiledNode =
-  | { readonly kind: "leaf"; readonly leaf: number; readonly optionPath: string }
-  | { readonly kind: "single"; readonly child: CompiledNode }
-  | { readonly kind: "loadbalance"; readonly children: readonly { readonly weight: number; readonly node: CompiledNode }[] }
-  | {
-      readonly kind: "fallback";
-      /** `leaveOn` null = any status outside 200-299. */
-      readonly children: readonly { readonly leaveOn: readonly number[] | null; readonly node: CompiledNode }[];
-    };
+export type CompiledNode = LeafNode | SingleNode | LoadbalanceNode | FallbackNode;
+
+export interface LeafNode {
+  readonly kind: "leaf";
+  readonly leaf: number;
+  readonly optionPath: string;
+}
+
+export interface SingleNode {
+  readonly kind: "single";
+  readonly child: CompiledNode;
+}
+
+export interface LoadbalanceNode {
+  readonly kind: "loadbalance";
+  /** The balancer's own option path: "config", "config.targets[1]". */
+  readonly path: string;
+  readonly children: readonly { readonly weight: number; readonly node: CompiledNode }[];
+}
+
+export interface FallbackNode {
+  readonly kind: "fallback";
+  /** `leaveOn` null = any status outside 200-299. */
+  readonly children: readonly { readonly leaveOn: readonly number[] | null; readonly node: CompiledNode }[];
+}
+
+/** A place in the request body, such as `params.messages[0].role`. */
+export interface ParamPath {
+  /** As it stands in messages: "params.messages[0].role". */
+  readonly text: string;
+  readonly steps: readonly (string | number)[];
+}
 
 /** A config that is valid, inherited and numbered. Holds no credential. */
 export interface CompiledConfig {
@@ -89,6 +112,13 @@ export interface CompiledConfig {
   readonly leaves: readonly CompiledLeaf[];
   /** Unknown fields of an inline config, for the log. */
   readonly warnings: readonly string[];
-  /** Whether the plan depends on more than the config itself, so that the router has a say. */
+  /**
+   * Whether the plan depends on state that replicas share, so that the router is asked. Weights, order, conditions
+   * and sticky need none.
+   */
   readonly needsRouter: boolean;
+  /** What planning looks at of the body, each place once. */
+  readonly neededParams: readonly ParamPath[];
+  /** Lower-case names of the headers that planning looks at. */
+  readonly neededHeaders: readonly string[];
 }

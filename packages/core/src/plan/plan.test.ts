@@ -4,6 +4,7 @@ import { compileConfig } from "../config/compile.ts";
 import type { CompiledConfig, CompiledNode } from "../config/types.ts";
 import { GatewayError } from "../errors.ts";
 import { planConfig } from "./plan.ts";
+import { viewOf } from "./plan-view.fixture.ts";
 import type { PlanNode } from "./types.ts";
 
 interface Node {
@@ -21,7 +22,10 @@ function compiled(config: Node): CompiledConfig {
 }
 
 function planOf(config: Node, draw = 0): PlanNode {
-  return planConfig(compiled(config), { draw: () => draw }).plan;
+  return planConfig(
+    compiled(config),
+    viewOf(() => draw),
+  ).plan;
 }
 
 /** A plan in short: a leaf is its path, a sequence its steps and statuses. */
@@ -84,7 +88,10 @@ describe("plans", () => {
 
   test("load balancing is decided, and the choice told", () => {
     const config = { strategy: { mode: "loadbalance" }, targets: [{ ...MOCK, weight: 3 }, MOCK, { ...MOCK, weight: 0 }] } as const;
-    const { plan, choices } = planConfig(compiled(config), { draw: () => 0.8 });
+    const { plan, choices } = planConfig(
+      compiled(config),
+      viewOf(() => 0.8),
+    );
     expect(short(plan)).toBe("config.targets[1]");
     expect(choices).toEqual([{ at: "config", mode: "loadbalance", draw: 0.8, weights: [3, 1, 0], chosen: 1 }]);
   });
@@ -96,7 +103,10 @@ describe("plans", () => {
       targets: [balance, { strategy: { mode: "loadbalance" }, targets: [balance, MOCK] }],
     } as const;
     const draws = [0.9, 0.1, 0.9];
-    const { plan, choices } = planConfig(compiled(config), { draw: () => draws.shift() ?? 0 });
+    const { plan, choices } = planConfig(
+      compiled(config),
+      viewOf(() => draws.shift() ?? 0),
+    );
     expect(short(plan)).toEqual({ on: "any", steps: ["config.targets[0].targets[1]", "config.targets[1].targets[0].targets[1]"] });
     expect(choices.map(({ at, chosen }) => [at, chosen])).toEqual([
       ["config.targets[0]", 1],
@@ -107,8 +117,16 @@ describe("plans", () => {
 
   test("nothing to choose from is no_target", () => {
     const leaf: CompiledNode = { kind: "leaf", leaf: 0, optionPath: "config.targets[0]" };
-    const config: CompiledConfig = { ...compiled(MOCK), root: { kind: "loadbalance", children: [{ weight: 0, node: leaf }] } };
-    expect(() => planConfig(config, { draw: () => 0 })).toThrow(expect.objectContaining({ code: "no_target", constructor: GatewayError }));
+    const config: CompiledConfig = {
+      ...compiled(MOCK),
+      root: { kind: "loadbalance", path: "config", children: [{ weight: 0, node: leaf }] },
+    };
+    expect(() =>
+      planConfig(
+        config,
+        viewOf(() => 0),
+      ),
+    ).toThrow(expect.objectContaining({ code: "no_target", constructor: GatewayError }));
   });
 });
 

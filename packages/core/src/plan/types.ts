@@ -1,3 +1,5 @@
+import type { CompiledNode, ParamPath } from "../config/types.ts";
+
 // The plan as it crosses the wire (same shape as unigate.router.v1.PlanNode).
 
 export interface PlanLeaf {
@@ -22,10 +24,30 @@ export interface PlanNode {
   kind: { $case: "leaf"; value: PlanLeaf } | { $case: "sequence"; value: PlanSequence } | { $case: "hedge"; value: PlanHedge } | undefined;
 }
 
+/** What planning may know of the request. The edge reads it from the request itself, the router from its message. */
+export interface PlanFacts {
+  readonly surface: string;
+  /** Upper case. */
+  readonly method: string;
+  /** Below /v1, without the query. */
+  readonly path: string;
+  /** Metadata of request and key, merged. */
+  readonly metadata: Readonly<Record<string, string>>;
+  /** The id of the key that asks; never the key itself. */
+  readonly principalId: string;
+  /** What the client's body holds at a path of `neededParams`, as it was sent; undefined when there is nothing. */
+  param(path: ParamPath): unknown;
+  /** A header of `neededHeaders` by its lower-case name. */
+  header(name: string): string | undefined;
+}
+
 /** What planning may look at beside the config. */
 export interface PlanView {
   /** The next random number in [0, 1). */
   draw(): number;
+  /** Unix ms. */
+  readonly now: number;
+  readonly facts: PlanFacts;
 }
 
 /** One choice that planning made, for the decision record. */
@@ -40,4 +62,12 @@ export interface PlanChoice {
 export interface Planned {
   readonly plan: PlanNode;
   readonly choices: readonly PlanChoice[];
+}
+
+/** A plan while it is made: what each mode gets beside its node. */
+export interface Planning {
+  readonly view: PlanView;
+  readonly choices: PlanChoice[];
+  /** Plans a node below. */
+  planNode(node: CompiledNode, planning: Planning): PlanNode;
 }

@@ -1,27 +1,35 @@
 import type { PlanNode } from "@unigate/contracts";
-import { GatewayError, isObject, type JsonObject, jsonOf, planConfig } from "@unigate/core";
+import { GatewayError, isObject, type JsonObject, jsonOf, type Planned, planConfig } from "@unigate/core";
 import type { Run } from "../run-state.ts";
-import { factsOf } from "./facts.ts";
+import { planFactsOf, planViewOf } from "./plan-view.ts";
 
 const NO_HASH = Buffer.alloc(0);
 const DEADLINE_MS = 1_000;
 
 /**
- * The plan of attempts. A config whose order is fixed is planned here without a call; the router decides the rest,
- * and when it is down the same code plans here and the decision says so (mesh.md section 1.2).
+ * The plan of attempts. What depends on the request alone is planned here without a call; the router is asked for
+ * what replicas have to know of each other, and when it is down the same code plans here and the decision says so
+ * (mesh.md section 1.2).
  */
 export async function planRequest(run: Run): Promise<PlanNode> {
-  const { compiled } = run.config;
-  if (!compiled.needsRouter) return planConfig(compiled, run.deps).plan;
+  if (!run.config.compiled.needsRouter) {
+    const { plan, choices } = planHere(run);
+    if (choices.length > 0) run.decision = { choices };
+    return plan;
+  }
   try {
     return await askRouter(run);
   } catch (error) {
     if (error instanceof GatewayError || run.call.cancel.cancelled) throw error;
     run.deps.log.warn({ traceId: run.request.trace.traceId, error: String(error) }, "router is unavailable; the edge plans alone");
-    const planned = planConfig(compiled, run.deps);
-    run.decision = { choices: planned.choices, degraded: "router" };
-    return planned.plan;
+    const { plan, choices } = planHere(run);
+    run.decision = { choices, degraded: "router" };
+    return plan;
   }
+}
+
+function planHere(run: Run): Planned {
+  return planConfig(run.config.compiled, planViewOf(run));
 }
 
 async function askRouter(run: Run): Promise<PlanNode> {
@@ -34,10 +42,11 @@ async function askRouter(run: Run): Promise<PlanNode> {
         configHash: config.hash,
         configJson,
         configId: config.id,
-        facts: factsOf(run, "", false),
+        facts: planFactsOf(run),
         tried: [],
         branch: NO_HASH,
         explain: false,
+        principalId: request.principal.key.id,
       },
       call,
     );

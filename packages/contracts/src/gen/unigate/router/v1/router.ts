@@ -27,6 +27,8 @@ export interface PlanRequest {
   /** PlanReply.branch of the first plan: the branch already chosen is kept. */
   branch: Buffer;
   explain: boolean;
+  /** Id of the key that asks, for sticky load balancing; never the key itself. */
+  principalId: string;
 }
 
 export interface PlanReply {
@@ -103,6 +105,7 @@ function createBasePlanRequest(): PlanRequest {
     tried: [],
     branch: Buffer.alloc(0),
     explain: false,
+    principalId: "",
   };
 }
 
@@ -135,6 +138,9 @@ export const PlanRequest: MessageFns<PlanRequest> = {
     }
     if (message.explain !== false) {
       writer.uint32(64).bool(message.explain);
+    }
+    if (message.principalId !== "") {
+      writer.uint32(74).string(message.principalId);
     }
     return writer;
   },
@@ -226,6 +232,14 @@ export const PlanRequest: MessageFns<PlanRequest> = {
             message.explain = reader.bool();
             continue;
           }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.principalId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -253,6 +267,7 @@ export const PlanRequest: MessageFns<PlanRequest> = {
     message.tried = object.tried?.map((e) => e) || [];
     message.branch = object.branch ?? Buffer.alloc(0);
     message.explain = object.explain ?? false;
+    message.principalId = object.principalId ?? "";
     return message;
   },
 };

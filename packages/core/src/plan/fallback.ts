@@ -1,0 +1,31 @@
+import type { FallbackNode } from "../config/types.ts";
+import type { PlanNode, Planning } from "./types.ts";
+
+/** The targets in their order, each with the statuses on which it is left (behaviour 2.3). */
+export function planFallback(node: FallbackNode, planning: Planning): PlanNode {
+  return inOrder(node.children, 0, planning);
+}
+
+/** Neighbours with the same statuses share one sequence; a target with its own list starts a nested one. */
+function inOrder(children: FallbackNode["children"], from: number, planning: Planning): PlanNode {
+  const leaveOn = children[from]?.leaveOn ?? null;
+  const steps: PlanNode[] = [];
+  for (let index = from; index < children.length; index++) {
+    const child = children[index];
+    if (child === undefined) break;
+    const isLast = index === children.length - 1;
+    if (!isLast && !sameStatuses(child.leaveOn, leaveOn)) {
+      steps.push(inOrder(children, index, planning));
+      break;
+    }
+    steps.push(planning.planNode(child.node, planning));
+  }
+  const [only] = steps;
+  if (steps.length === 1 && only !== undefined) return only;
+  return { kind: { $case: "sequence", value: { steps, onStatuses: leaveOn === null ? [] : [...leaveOn], anyNon2xx: leaveOn === null } } };
+}
+
+function sameStatuses(left: readonly number[] | null, right: readonly number[] | null): boolean {
+  if (left === null || right === null) return left === right;
+  return left.length === right.length && left.every((status, index) => status === right[index]);
+}

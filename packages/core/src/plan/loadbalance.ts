@@ -1,0 +1,15 @@
+import type { LoadbalanceNode } from "../config/types.ts";
+import { GatewayError } from "../errors.ts";
+import { chooseByWeight } from "./choose-by-weight.ts";
+import type { PlanNode, Planning } from "./types.ts";
+
+/** One target by weight (behaviour 2.2). Throws no_target when every weight is 0. */
+export function planLoadbalance(node: LoadbalanceNode, planning: Planning): PlanNode {
+  const weights = node.children.map((child) => child.weight);
+  const draw = planning.view.draw();
+  const chosen = chooseByWeight(weights, draw);
+  const child = node.children[chosen];
+  if (child === undefined) throw new GatewayError("no_target", `No target of ${node.path} can be chosen: every weight is 0.`);
+  planning.choices.push({ at: node.path, mode: "loadbalance", draw, weights, chosen });
+  return planning.planNode(child.node, planning);
+}
