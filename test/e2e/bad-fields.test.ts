@@ -102,6 +102,13 @@ describe.each(gatewayModes)("fields that are wrong, %s", (mode) => {
       ["a number", "7", "x-gateway-config", "expected a JSON object"],
       ["nothing in it", "{}", "x-gateway-config", "expected at least one of provider"],
       ["objects 1,000 deep", `${'{"a":'.repeat(1_000)}1${"}".repeat(1_000)}`, "x-gateway-config", "deeper than 50"],
+      ["targets 9,000 deep", `${'{"targets":['.repeat(9_000)}${"]}".repeat(9_000)}`, "x-gateway-config", "deeper than 50"],
+      [
+        "a parameter 60,000 deep",
+        `{"override_params":{"a":${"[".repeat(60_000)}${"]".repeat(60_000)}}}`,
+        "x-gateway-config",
+        "deeper than 50",
+      ],
       ["targets 60 deep", `${'{"targets":['.repeat(60)}${"]}".repeat(60)}`, "x-gateway-config", "deeper than 50"],
       ["an unknown mode", fallback({ strategy: { mode: "fastest" } }), "strategy.mode", '"loadbalance"'],
       ["no mode", fallback({ strategy: {} }), "strategy.mode", "expected"],

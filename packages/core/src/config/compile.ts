@@ -10,10 +10,6 @@ export type CompileResult =
   | { readonly ok: true; readonly config: CompiledConfig }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
 
-/** How many targets a config may have (behaviour 1.2). */
-const MAX_ROOT_TARGETS = 100;
-const MAX_CONDITIONAL_TARGETS = 1_000;
-const MAX_NESTED_TARGETS = 50;
 const NO_SETTINGS = Buffer.alloc(0);
 
 /**
@@ -43,11 +39,6 @@ function compileNode(building: Building, node: ConfigNode, parent: Inherited, pa
   if (node.strategy === undefined || node.targets === undefined) return compileLeaf(building, node, own, path);
 
   const { mode } = node.strategy;
-  const limit = isTarget ? MAX_NESTED_TARGETS : mode === "conditional" ? MAX_CONDITIONAL_TARGETS : MAX_ROOT_TARGETS;
-  if (node.targets.length > limit) {
-    building.problems.push({ path: joined(path, "targets"), message: `at most ${limit} targets, found ${node.targets.length}` });
-    return { kind: "single", child: compileLeaf(building, node, own, path) };
-  }
   const children = node.targets.map((target, index) => ({
     target,
     node: compileNode(building, target, own, joined(path, `targets[${index}]`), true),

@@ -73,6 +73,13 @@ export function fieldName(name: string): string {
   return name;
 }
 
+/** The other spellings of a field. */
+export function aliasesOf(field: string): string[] {
+  const aliases = [...EXACT_ALIASES].filter(([, own]) => own === field).map(([alias]) => alias);
+  for (const [from, to] of PREFIX_ALIASES) if (field.startsWith(to)) aliases.push(from + field.slice(to.length));
+  return aliases;
+}
+
 /** A config with every aliased field renamed, in all its targets. What is no config is returned as it is. */
 export function renameAliases(config: unknown, depth = 0): unknown {
   if (!isObject(config) || depth > 50) return config;

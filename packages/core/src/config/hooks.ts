@@ -3,7 +3,7 @@ import { bufferOfJson, isObject, type JsonObject } from "../json.ts";
 import type { HookRule } from "./types.ts";
 
 /** The fields of a guardrail item that are no checks. */
-const OWN_FIELDS = new Set(["id", "type", "deny", "on_fail", "on_success", "async", "sequential", "guardrail_version_id", "checks"]);
+export const OWN_FIELDS = new Set(["id", "type", "deny", "on_fail", "on_success", "async", "sequential", "guardrail_version_id", "checks"]);
 
 /** Whether a guardrail item says what to run: a saved guardrail by its id, or checks. */
 export function namesChecks(item: JsonObject): boolean {

@@ -1,5 +1,9 @@
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compileConfig } from "./compile.ts";
+import { anyConfig, anyJson } from "./config.fixture.ts";
+import { cutCredentials } from "./cut-credentials.ts";
+import { renameAliases } from "./fields.ts";
 
 const MOCK = { provider: "mock" };
 
@@ -118,14 +122,66 @@ describe("hostile configs", () => {
     expect(leaf?.overrideParams?.["polluted"]).toBeUndefined();
   });
 
-  test("50,000 unknown fields are told about twenty times, soon", { timeout: 10_000 }, () => {
+  test("50,000 unknown fields are told about twenty times, soon", { timeout: 60_000 }, () => {
     const config: Record<string, unknown> = { ...MOCK };
     for (let index = 0; index < 50_000; index++) config[`provider_organizatio${index}`] = index;
     expect(problemsOf(config)).toHaveLength(20);
     expect(warningsOf(config)).toHaveLength(20);
-    const list = { ...MOCK, before_request_hooks: Array.from({ length: 20_000 }, () => ({ id: "h", odd: 1 })) };
+    const list = { ...MOCK, before_request_hooks: Array.from({ length: 1_000 }, () => ({ id: "h", odd: 1 })) };
     expect(problemsOf(list)).toHaveLength(20);
     expect(warningsOf(list)).toHaveLength(20);
+  });
+
+  test.each<[string, unknown, string]>([
+    ["statuses", { ...MOCK, on_status_codes: Array.from({ length: 60_000 }, () => "x") }, "on_status_codes"],
+    [
+      "statuses of a retry",
+      { retry: { attempts: 1, on_status_codes: Array.from({ length: 60_000 }, () => 429) } },
+      "retry.on_status_codes",
+    ],
+    [
+      "hooks of a target",
+      { strategy: { mode: "single" }, targets: [{ before_request_hooks: Array.from({ length: 1_001 }, () => ({ id: "h" })) }] },
+      "targets[0].before_request_hooks",
+    ],
+  ])("too many %s are counted, not read", (_, config, path) => {
+    expect(problemsOf(config)).toEqual([
+      expect.stringMatching(new RegExp(`^${path.replaceAll(/[.[\]]/g, "\\$&")}: at most 1000 items, found`)),
+    ]);
+  });
+
+  test("texts of a megabyte are not repeated", () => {
+    const long = "p".repeat(1024 * 1024);
+    const configs = [
+      { provider: long },
+      { ...MOCK, [long]: 1 },
+      { ...MOCK, name: long, retry: { attempts: 1, [long]: 1 } },
+      { ...MOCK, input_guardrails: [{ [long]: "x" }] },
+      { ...MOCK, drop_params: [long] },
+      { ...MOCK, cache: long },
+      { strategy: { mode: long }, targets: [MOCK] },
+      { ...MOCK, [long]: Array.from({ length: 1_001 }, () => 1) },
+    ];
+    for (const config of configs) {
+      expect(problemsOf(config).join("").length).toBeGreaterThan(10);
+      expect(problemsOf(config).join("").length).toBeLessThan(1_000);
+    }
+    expect(warningsOf({ ...MOCK, [long]: 1 }).join("").length).toBeLessThan(200);
+  });
+
+  test("whatever JSON it is, the answer is a config or problems, soon", { timeout: 60_000 }, () => {
+    fc.assert(
+      fc.property(fc.oneof(anyJson, anyConfig), fc.constantFrom("saved", "inline"), (config, origin) => {
+        const began = process.cpuUsage();
+        const result = compileConfig(cutCredentials(renameAliases(config)).config, origin);
+        const { user, system } = process.cpuUsage(began);
+        expect((user + system) / 1_000).toBeLessThan(2_000);
+        if (!result.ok) expect(result.problems.length).toBeGreaterThan(0);
+        for (const { path, message } of result.ok ? [] : result.problems) expect(path.length + message.length).toBeLessThan(10_000);
+        expect(Object.keys(Object.prototype)).toEqual([]);
+      }),
+      { numRuns: 1_000 },
+    );
   });
 
   test("the value of a wrong credential is not repeated", () => {

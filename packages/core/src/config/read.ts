@@ -1,8 +1,9 @@
 import { z } from "zod";
-import { isObject, type JsonObject } from "../json.ts";
+import { deeperThan, isObject, type JsonObject } from "../json.ts";
 import { nearestName } from "./nearest-name.ts";
-import { joined } from "./rules.ts";
+import { joined, MAX_SHOWN } from "./rules.ts";
 import { type ConfigNode, inlineConfigSchema, savedConfigSchema } from "./schema.ts";
+import { sizeProblem } from "./sizes.ts";
 import type { ConfigProblem } from "./types.ts";
 
 type ReadResult =
@@ -11,12 +12,16 @@ type ReadResult =
 
 /** Most problems, and most warnings, that one config gets told about. */
 export const MAX_PROBLEMS = 20;
-const MAX_DEPTH = 50;
+/** Deepest nesting of a config, lists and objects counted. */
+export const MAX_CONFIG_DEPTH = 50;
 
 /** Checks the shape. Unknown fields are problems of a saved config and warnings of an inline one (DESIGN 8.2). */
 export function readConfig(json: unknown, origin: "saved" | "inline"): ReadResult {
   if (!isObject(json)) return { ok: false, problems: [{ path: "", message: `expected a JSON object, found ${kindOf(json)}` }] };
-  if (tooDeep(json, MAX_DEPTH)) return { ok: false, problems: [{ path: "", message: `nested deeper than ${MAX_DEPTH} levels` }] };
+  if (deeperThan(json, MAX_CONFIG_DEPTH))
+    return { ok: false, problems: [{ path: "", message: `nested deeper than ${MAX_CONFIG_DEPTH} levels` }] };
+  const size = sizeProblem(json);
+  if (size !== null) return { ok: false, problems: [size] };
   const result = (origin === "saved" ? savedConfigSchema : inlineConfigSchema).safeParse(json);
   if (!result.success) return { ok: false, problems: problemsOf(result.error.issues) };
   const warnings: string[] = [];
@@ -40,7 +45,7 @@ function unknownProblems(issue: z.core.$ZodIssueUnrecognizedKeys, most: number):
   const known = fieldsAt(issue.path);
   return issue.keys.slice(0, most).map((key) => {
     const near = nearestName(key, known);
-    return { path: joined(path, key), message: `unknown field${near === null ? "" : `; did you mean "${near}"?`}` };
+    return { path: joined(path, shown(key)), message: `unknown field${near === null ? "" : `; did you mean "${near}"?`}` };
   });
 }
 
@@ -86,8 +91,13 @@ const KINDS: Readonly<Record<string, string>> = {
 
 function pathText(path: readonly PropertyKey[]): string {
   let text = "";
-  for (const part of path) text += typeof part === "number" ? `[${part}]` : text === "" ? String(part) : `.${String(part)}`;
+  for (const part of path) text += typeof part === "number" ? `[${part}]` : text === "" ? shown(String(part)) : `.${shown(String(part))}`;
   return text;
+}
+
+/** A key of a config as far as a message repeats it. */
+function shown(key: string): string {
+  return key.length <= MAX_SHOWN ? key : `${key.slice(0, MAX_SHOWN)}...`;
 }
 
 /** The fields that a config may have at a path: what a typo there is compared with. */
@@ -110,7 +120,7 @@ function withoutOptional(schema: unknown): unknown {
 function collectUnknown(given: JsonObject, kept: JsonObject, path: string, names: string[]): void {
   for (const [key, value] of Object.entries(given)) {
     if (names.length >= MAX_PROBLEMS) return;
-    const at = joined(path, key);
+    const at = joined(path, shown(key));
     if (!Object.hasOwn(kept, key)) names.push(at);
     else collectUnknownOf(value, kept[key], at, names);
   }
@@ -130,10 +140,4 @@ function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (value === undefined) return "nothing";
   return Array.isArray(value) ? "an array" : `a ${typeof value}`;
-}
-
-function tooDeep(value: unknown, left: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  if (left === 0) return true;
-  return Object.values(value).some((item) => tooDeep(item, left - 1));
 }

@@ -6,7 +6,7 @@ import type { ConfigProblem } from "./types.ts";
 const KEYLESS = new Set(["mock", "ollama", "triton"]);
 
 /** What makes a config mean something, beside a destination of its own (spec 2.1, DESIGN 8.1). */
-const SUFFICIENT = [
+export const SUFFICIENT = [
   "cache",
   "retry",
   "prompt_id",
@@ -21,7 +21,8 @@ const SUFFICIENT = [
   "drop_params",
 ] as const;
 
-const EXCLUSIVE = [
+/** What a top-level passthrough cannot stand beside (spec 2.1). */
+export const EXCLUSIVE = [
   "targets",
   "strategy",
   "override_params",
@@ -48,7 +49,10 @@ export function nodeProblems(node: ConfigNode, path: string, isTarget: boolean, 
     );
   }
   if (saved && node.provider !== undefined && !node.provider.startsWith("@") && !hasCredential(node)) {
-    add("provider", `"${node.provider}" needs a credential: api_key, a custom_host, its cloud fields, or a saved provider written "@slug"`);
+    add(
+      "provider",
+      `"${node.provider.slice(0, MAX_SHOWN)}" needs a credential: api_key, a custom_host, its cloud fields, or a saved provider written "@slug"`,
+    );
   }
   if (!isTarget && node.passthrough === true) {
     for (const field of EXCLUSIVE) if (node[field] !== undefined) add(field, "cannot be combined with a top-level passthrough");
@@ -61,6 +65,8 @@ export function nodeProblems(node: ConfigNode, path: string, isTarget: boolean, 
 }
 
 const MAX_PATH = 500;
+/** Most of a config's own words that a problem repeats, characters. */
+export const MAX_SHOWN = 80;
 
 const MISSING_THRESHOLD = "expected failure_threshold or failure_threshold_percentage";
 
@@ -90,12 +96,13 @@ function thresholdMissing(breaker: NonNullable<ConfigNode["cb_config"]>): boolea
   return breaker.failure_threshold === undefined && breaker.failure_threshold_percentage === undefined;
 }
 
+/** Fields that name where a node goes. */
+export const DESTINATIONS = ["provider", "virtual_key", "prompt_id"] as const;
+
 function hasDestination(node: ConfigNode): boolean {
   return (
-    node.provider !== undefined ||
-    node.virtual_key !== undefined ||
+    DESTINATIONS.some((field) => node[field] !== undefined) ||
     node.passthrough === true ||
-    node.prompt_id !== undefined ||
     (node.strategy !== undefined && node.targets !== undefined) ||
     modelSlug(node) !== null
   );

@@ -11,6 +11,8 @@ const statusText = z
   .string()
   .regex(/^[1-5]\d\d$/, "expected a status from 100 to 599")
   .transform(Number);
+/** Written as text too in configs of the field (spec 2.1). */
+const statuses = z.array(z.union([status, statusText], { error: "expected a status from 100 to 599" }));
 /** A span of time that a timer can wait, ms. */
 const milliseconds = z.int().min(1).max(LONGEST_TIMER_MS);
 
@@ -31,14 +33,14 @@ function makeSchemas(strict: boolean) {
     failure_threshold_percentage: z.number().min(1).max(100).optional(),
     minimum_requests: z.int().min(1).optional(),
     cooldown_interval: z.number().min(30_000),
-    failure_status_codes: z.array(status).optional(),
+    failure_status_codes: statuses.optional(),
   });
 
   const strategy = object({
     mode: z.enum(["single", "loadbalance", "fallback", "conditional"]),
     conditions: z.array(object({ query: anyObject, then: z.string() })).optional(),
     default: z.string().optional(),
-    on_status_codes: z.array(status).optional(),
+    on_status_codes: statuses.optional(),
     sticky: sticky.optional(),
     select: z.enum(["weighted", "least_latency", "least_busy", "lowest_cost"]).optional(),
     hedge: object({
@@ -98,13 +100,12 @@ function makeSchemas(strict: boolean) {
     }).optional(),
     retry: object({
       attempts: strict ? z.int().min(0).max(5) : z.int().min(0),
-      on_status_codes: z.array(status).optional(),
+      on_status_codes: statuses.optional(),
       use_retry_after_headers: z.boolean().optional(),
     }).optional(),
     cb_config: breaker.optional(),
     weight: z.number().min(0).optional(),
-    // Written as text too in configs of the field (spec 2.1).
-    on_status_codes: z.array(z.union([status, statusText], { error: "expected a status from 100 to 599" })).optional(),
+    on_status_codes: statuses.optional(),
     forward_headers: z.array(z.string()).optional(),
     get targets() {
       return z.array(node).min(1).optional();

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { GatewayError, newUuid, startTrace, toGatewayError } from "@unigate/core";
+import { configJsonSchema, GatewayError, newUuid, startTrace, toGatewayError } from "@unigate/core";
 import express, { type Express, type NextFunction, type Request, type Response } from "express";
 import type { EdgeDeps } from "../deps.ts";
 import { errorReply } from "../endpoints/error-reply.ts";
@@ -7,6 +7,14 @@ import { createApiDescription } from "./api-description.ts";
 import { writeUnary } from "./write-reply.ts";
 
 const METHODS = "GET, HEAD";
+/** The config object for editors, which have no key. */
+const CONFIG_SCHEMA = "/v1/schemas/config.json";
+const PAGES = ["/", "/openapi.json", CONFIG_SCHEMA];
+
+/** Whether a path under /v1 is a page: anyone may read it. */
+export function isPage(path: string): boolean {
+  return path === CONFIG_SCHEMA;
+}
 
 /** What is outside /v1 and off the hot path: the API description and answers for everything unknown. */
 export function createPages(deps: EdgeDeps, version: string): (request: IncomingMessage, response: ServerResponse) => void {
@@ -16,10 +24,15 @@ export function createPages(deps: EdgeDeps, version: string): (request: Incoming
   app.get("/openapi.json", async (_request: Request, response: Response) => {
     response.type("json").send(await description());
   });
+  let configSchema: string | null = null;
+  app.get(CONFIG_SCHEMA, (_request: Request, response: Response) => {
+    configSchema ??= JSON.stringify(configJsonSchema());
+    response.type("application/schema+json").send(configSchema);
+  });
   app.get("/", (_request: Request, response: Response) => {
     response.json({ name: "Unigate", version, openapi: "/openapi.json", base_url: "/v1" });
   });
-  app.all(["/", "/openapi.json", "/healthz", "/readyz", "/metrics"], (request: Request, response: Response) => {
+  app.all([...PAGES, "/healthz", "/readyz", "/metrics"], (request: Request, response: Response) => {
     response.setHeader("allow", METHODS);
     refuse(response, new GatewayError("method_not_allowed", `${request.method} is not allowed on ${request.path}; use GET.`));
   });

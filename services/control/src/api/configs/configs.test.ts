@@ -64,6 +64,8 @@ describe("a new config", () => {
     ["a mask in place of a credential", { provider: "openai", api_key: "********" }, "config.api_key"],
     ["a list", [1], "config"],
     ["a text that is no JSON", "{", "config"],
+    ["targets nested 9,000 deep", `${'{"targets":['.repeat(9_000)}${"]}".repeat(9_000)}`, "config"],
+    ["a parameter nested 60,000 deep", `{"override_params":{"a":${"[".repeat(60_000)}${"]".repeat(60_000)}}}`, "config"],
   ])("is refused with %s, by its path", async (_case, config, param) => {
     const answer = await createTestApi().ask("POST", "/configs", { name: "c", config });
     expect([answer.status, answer.error.param]).toEqual([400, param]);

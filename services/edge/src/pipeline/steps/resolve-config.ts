@@ -7,8 +7,10 @@ import {
   type ConfigResource,
   compileConfig,
   cutCredentials,
+  deeperThan,
   GatewayError,
   isObject,
+  MAX_CONFIG_DEPTH,
   renameAliases,
 } from "@unigate/core";
 import type { EdgeDeps } from "../../deps.ts";
@@ -63,6 +65,8 @@ function inlineConfig(deps: EdgeDeps, request: GatewayRequest, text: string): Re
   } catch {
     throw new GatewayError("invalid_config", 'x-gateway-config is neither a saved id ("pc-...") nor valid JSON.', { param: HEADER });
   }
+  if (deeperThan(parsed, MAX_CONFIG_DEPTH))
+    throw invalidConfig([{ path: "", message: `nested deeper than ${MAX_CONFIG_DEPTH} levels` }], "The config");
   const cut = cutCredentials(withoutSealed(renameAliases(parsed)));
   const digest = createHash("sha256").update(JSON.stringify(cut.config)).digest("hex");
   const key = `${request.principal.tenant.organisationId}/${digest}`;
