@@ -218,9 +218,28 @@ describe.each(gatewayModes)("routing, %s", (mode) => {
       ]);
       for (const [text, tookMs] of answers) {
         expect(text).toMatch(/backoff|second|ignored|reset|streamed/);
-        expect(tookMs).toBeGreaterThan(990);
+        expect(tookMs).toBeGreaterThan(490);
         expect(tookMs).toBeLessThan(4_000);
       }
+    });
+
+    test.each([
+      ["denies", true, 446],
+      ["fails softly", false, 246],
+    ])("a check that %s is tried again when its status is listed, and forgotten when the next try passes", async (_, deny, status) => {
+      stage.upstream.script(chatReply("bad words"), chatReply("good words"), chatReply("bad words"));
+      const check = { output_guardrails: [{ "default.contains": { operator: "none", words: ["bad"] }, deny }] };
+      const good = await ask(here({ ...check, ...retry(1, { on_status_codes: [status] }) }));
+      expect([good.status, good.text], good.text).toEqual([200, expect.stringContaining("good words")]);
+      expectCount(good, "1");
+      const bad = await ask(here({ ...check, ...retry(1) }));
+      expect([bad.status, bad.headers["x-gateway-retry-attempt-count"]]).toEqual([status, "0"]);
+    });
+
+    test("a check's soft failure is a reason to leave a target when its status is listed", async () => {
+      stage.upstream.script(chatReply("bad words"), chatReply("second"));
+      const check = { output_guardrails: [{ "default.contains": { operator: "none", words: ["bad"] }, deny: false }] };
+      expectAnswer(await ask(fallback([here(check), here()], { on_status_codes: [246] })), 200, "config.targets[1]", 2);
     });
 
     test("comes before fallback; the answer counts its own target's retries", async () => {

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { savedConfigSchema } from "./schema.ts";
 
 /** Keys that reach for the prototypes of objects. */
-export const HOSTILE_KEYS = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "valueOf"] as const;
+const HOSTILE_KEYS = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "valueOf"] as const;
 
 const key = fc.oneof(fc.constantFrom(...Object.keys(savedConfigSchema.shape)), fc.constantFrom(...HOSTILE_KEYS), fc.string());
 const small = fc.oneof(

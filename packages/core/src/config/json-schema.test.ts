@@ -10,7 +10,7 @@ import { savedConfigSchema } from "./schema.ts";
 
 const document = configJsonSchema();
 const validate = new Ajv2020({ strict: true, allowUnionTypes: true, strictTypes: false, strictRequired: false }).compile(document);
-const accepts = (config: unknown): boolean => validate(config) === true;
+const accepts = (config: unknown): boolean => validate(config);
 const refusals = (): string => JSON.stringify(validate.errors);
 const MOCK = { provider: "mock" };
 

@@ -3,7 +3,7 @@ import { type CompiledLeaf, GatewayError, sleep } from "@unigate/core";
 import { type AttemptResult, failedAttempt, succeeded } from "./attempt-result.ts";
 import { type AdmittedTarget, admitTarget, refuseModel } from "./prepare-target.ts";
 import { recordAttempt } from "./record.ts";
-import type { Run } from "./run-state.ts";
+import { answeredStatus, type Run } from "./run-state.ts";
 import { callConnector, cancelError } from "./steps/call.ts";
 import { runHooks } from "./steps/check-hooks.ts";
 import { decideRetry } from "./steps/decide.ts";
@@ -27,6 +27,7 @@ export async function attemptPlan(run: Run, plan: PlanNode, first: AdmittedTarge
     const isLast = index === steps.length - 1;
     if (isLast || kind?.$case !== "sequence" || !goesOn(run, outcome, kind.value.onStatuses, kind.value.anyNon2xx)) return outcome;
     recordAttempt(run, outcome);
+    await outcome.result.stream?.parts.return?.();
   }
   if (outcome === null) throw new GatewayError("no_target");
   return outcome;
@@ -34,7 +35,9 @@ export async function attemptPlan(run: Run, plan: PlanNode, first: AdmittedTarge
 
 function goesOn(run: Run, outcome: TargetOutcome, onStatuses: readonly number[], anyNon2xx: boolean): boolean {
   if (outcome.result.final || run.call.cancel.cancelled || run.request.upload !== null) return false;
-  const { status } = outcome.result;
+  const status = answeredStatus(run, outcome.result.status);
+  // A stream that has begun is the answer.
+  if (outcome.result.stream !== null && succeeded(status)) return false;
   return anyNon2xx ? !succeeded(status) : onStatuses.includes(status);
 }
 
@@ -108,18 +111,22 @@ async function callWithRetries(
   const { call, upload } = run.request;
   const rule = upload === null ? leaf.retry : null;
   const retries: RetryRecord[] = [];
+  const { softStatus } = run.hooks;
   let waitedMs = 0;
   for (;;) {
+    run.hooks.softStatus = softStatus;
     const triedAt = run.deps.clock.now();
     const result = await checkOutput(run, target, shaped, await callConnector(run, leaf, target, shaped));
     if (call.cancel.cancelled) return { result, retries, retryCount: retries.length };
-    const decision = decideRetry(rule, result, retries.length, waitedMs);
+    const status = answeredStatus(run, result.status);
+    const decision = decideRetry(rule, result, { status, made: retries.length, waitedMs }, run.deps);
     if (decision.kind === "done") return { result, retries, retryCount: retries.length };
     if (decision.kind === "give_up") return { result, retries, retryCount: -1 };
+    await result.stream?.parts.return?.();
     retries.push({
       at_ms: Math.max(0, triedAt - startedAt),
       took_ms: Math.max(0, run.deps.clock.now() - triedAt),
-      status: result.status,
+      status,
       wait_ms: decision.waitMs,
       error: result.failure?.code ?? null,
     });

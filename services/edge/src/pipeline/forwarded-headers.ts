@@ -1,5 +1,6 @@
 import type { Header } from "@unigate/contracts";
 import { mayReachProvider } from "@unigate/core";
+import { looksLikeGatewayKey } from "@unigate/secrets";
 import type { ClientHeaders } from "../client-headers.ts";
 
 const NONE: Header[] = [];
@@ -12,9 +13,14 @@ export function forwardedHeaders(headers: ClientHeaders, fromConfig: readonly st
   const forwarded: Header[] = [];
   for (const name of names) {
     const value = headers[name];
-    if (value !== undefined && mayReachProvider(name)) forwarded.push({ name, value });
+    if (value !== undefined && mayReachProvider(name) && !holdsGatewayKey(value)) forwarded.push({ name, value });
   }
   return forwarded;
+}
+
+/** A key may stand in any header that a client likes (DESIGN 8.4). */
+function holdsGatewayKey(value: string): boolean {
+  return value.split(/\s+/).some(looksLikeGatewayKey);
 }
 
 /** Proxied requests pass every client header but those (DESIGN 8.10). */
