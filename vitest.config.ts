@@ -15,6 +15,7 @@ const project = (name: string, include: string[], more: object = {}) => ({
 export default defineConfig({
   test: {
     maxWorkers: 2,
+    teardownTimeout: 30_000,
     projects: [
       project("unit", ["packages/*/src/**/*.test.ts", "services/*/src/**/*.test.ts"]),
       project("contract", ["test/contract/**/*.test.ts"], { retry }),
@@ -24,7 +25,12 @@ export default defineConfig({
       // Each file imports suites of other projects, over engines of its own.
       project("containers", ["test/containers/**/*.test.ts"], { isolate: true, hookTimeout: 120_000, retry }),
       project("robustness", ["test/robustness/**/*.test.ts"], { testTimeout: 60_000, hookTimeout: 120_000 }),
-      project("e2e", ["test/e2e/**/*.test.ts"], { testTimeout: 60_000, hookTimeout: 120_000, retry }),
+      project("e2e", ["test/e2e/**/*.test.ts"], {
+        environment: "./test/e2e/worker-environment.ts",
+        testTimeout: 60_000,
+        hookTimeout: 120_000,
+        retry,
+      }),
     ],
   },
 });

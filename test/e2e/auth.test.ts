@@ -3,33 +3,29 @@ import { chatReply, gatewayModes, jsonReply, type ReceivedRequest } from "@uniga
 import { beforeEach, describe, expect, test } from "vitest";
 import { chat, QUESTION, send, target, toUpstream, withConfig } from "./http.ts";
 import { openAi } from "./sdk.ts";
-import { declaredKey, expectSameInEveryMode, useStage } from "./stage.ts";
+import { useSharedStage } from "./shared-stage.ts";
+import { declaredKey, expectSameInEveryMode } from "./stage.ts";
 
-const ADMIN_KEY = "the-admin-key-of-this-suite-0123456789";
 const MOCK = { "x-gateway-provider": "mock" };
 
 describe.each(gatewayModes)("keys and credentials, %s", (mode) => {
   const onlyLogs = declaredKey("only logs", { scopes: ["logs.view"] });
   const onlyChat = declaredKey("only chat", { scopes: ["completions.write"] });
   const expired = declaredKey("expired", { expires_at: "2001-02-03" });
-  const bound = declaredKey("bound", { allowed_models: ["gpt-test"], allowed_providers: ["saved"] });
+  const bound = declaredKey("bound to one model and provider", { allowed_models: ["gpt-test"], allowed_providers: ["saved"] });
   const fixed = declaredKey("fixed", { defaults: { config_id: "pc-saved", allow_config_override: false } });
   const presetting = declaredKey("presetting", { defaults: { config_id: "pc-saved" } });
-  const stage = useStage(mode, {
-    env: { UNIGATE_ADMIN_KEY: ADMIN_KEY },
-    config: ({ origin }) => ({
-      version: 1,
-      providers: [
-        { slug: "saved", provider: "openai", api_key: "sk-saved", custom_host: `${origin}/v1` },
-        { slug: "claude", provider: "anthropic", api_key: "sk-claude", custom_host: `${origin}/v1` },
-      ],
-      configs: [
-        { id: "pc-saved", config: { provider: "@saved" } },
-        { id: "pc-own", config: { provider: "openai", api_key: "sk-in-config", custom_host: `${origin}/v1` } },
-      ],
-      keys: [onlyLogs, onlyChat, expired, bound, fixed, presetting],
-    }),
-  });
+  const stage = useSharedStage(mode, ({ origin }) => ({
+    providers: [
+      { slug: "saved", provider: "openai", api_key: "sk-saved", custom_host: `${origin}/v1` },
+      { slug: "claude", provider: "anthropic", api_key: "sk-claude", custom_host: `${origin}/v1` },
+    ],
+    configs: [
+      { id: "pc-saved", config: { provider: "@saved" } },
+      { id: "pc-own", config: { provider: "openai", api_key: "sk-in-config", custom_host: `${origin}/v1` } },
+    ],
+    keys: [onlyLogs, onlyChat, expired, bound, fixed, presetting],
+  }));
   beforeEach(() => stage.upstream.always(chatReply("ok")));
 
   function sent(index = 0): ReceivedRequest {
@@ -53,10 +49,10 @@ describe.each(gatewayModes)("keys and credentials, %s", (mode) => {
       expect(sent().headers["authorization"]).toBe("Bearer sk-saved");
     });
     test.each(places)("the admin key in %s may do everything", async (_, headers) => {
-      const question = { body: QUESTION, headers: { ...headers(ADMIN_KEY), "x-gateway-provider": "@saved" } };
+      const question = { body: QUESTION, headers: { ...headers(stage.gateway.adminKey), "x-gateway-provider": "@saved" } };
       expect((await send(stage.gateway, "/v1/chat/completions", question)).status).toBe(200);
-      expect(JSON.stringify(sent().rawHeaders)).not.toContain(ADMIN_KEY);
-      expect((await send(stage.gateway, "/v1/logs", { headers: headers(ADMIN_KEY) })).status).toBe(200);
+      expect(JSON.stringify(sent().rawHeaders)).not.toContain(stage.gateway.adminKey);
+      expect((await send(stage.gateway, "/v1/logs", { headers: headers(stage.gateway.adminKey) })).status).toBe(200);
     });
 
     const cut = makeGatewayKey().slice(0, -3);

@@ -2,7 +2,8 @@ import { chatReply, gatewayModes } from "@unigate/testkit";
 import { beforeEach, describe, expect, test } from "vitest";
 import { expectError } from "./envelope.ts";
 import { type Answer, QUESTION, send, target, toUpstream, withConfig } from "./http.ts";
-import { expectSameInEveryMode, useStage } from "./stage.ts";
+import { useSharedStage } from "./shared-stage.ts";
+import { expectSameInEveryMode } from "./stage.ts";
 
 const list = (count: number, item: string): string => `[${Array.from({ length: count }, () => item).join(",")}]`;
 const FUNCTION = '{"type":"function","function":{"name":"f"}}';
@@ -43,13 +44,10 @@ const PARAMETERS: Row[] = [
 ];
 
 describe.each(gatewayModes)("fields that are wrong, %s", (mode) => {
-  const stage = useStage(mode, {
-    config: () => ({
-      version: 1,
-      providers: [{ slug: "saved", provider: "mock" }],
-      configs: [{ id: "pc-saved", config: { provider: "@saved" } }],
-    }),
-  });
+  const stage = useSharedStage(mode, () => ({
+    providers: [{ slug: "mocked", provider: "mock" }],
+    configs: [{ id: "pc-mocked", config: { provider: "@mocked" } }],
+  }));
   beforeEach(() => stage.upstream.always(chatReply("ok")));
 
   function post(body: string | object, headers: Record<string, string>): Promise<Answer> {
@@ -151,12 +149,12 @@ describe.each(gatewayModes)("fields that are wrong, %s", (mode) => {
     });
 
     test("that is saved and unknown is 400", async () => {
-      for (const id of ["pc-nothing", "pc-", `pc-${"x".repeat(5_000)}`, "pc-saved/../x", "pc-__proto__"]) {
+      for (const id of ["pc-nothing", "pc-", `pc-${"x".repeat(5_000)}`, "pc-mocked/../x", "pc-__proto__"]) {
         const error = expectError(await post(QUESTION, { "x-gateway-config": id }), 400, "unknown_config");
         expect(error).toMatchObject({ param: "x-gateway-config", message: expect.stringContaining(id.slice(0, 40)) });
         expect(String(error["message"]).length).toBeLessThan(200);
       }
-      expect((await post(QUESTION, { "x-gateway-config": "pc-saved" })).status).toBe(200);
+      expect((await post(QUESTION, { "x-gateway-config": "pc-mocked" })).status).toBe(200);
     });
 
     test("whose prompt is saved is told that there are none yet", async () => {

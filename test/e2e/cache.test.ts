@@ -4,14 +4,15 @@ import { setups } from "./engines.ts";
 import { type Answer, chat, readStream, target, withConfig } from "./http.ts";
 import { logsOf } from "./logs.ts";
 import { openAi, seenOf, seenOfStream } from "./sdk.ts";
-import { declaredKey, expectSameInEveryMode, useStage } from "./stage.ts";
+import { useSharedStage } from "./shared-stage.ts";
+import { declaredKey, expectSameInEveryMode } from "./stage.ts";
 
 const LONG = "Words that fill more than one piece. ".repeat(40);
 
 describe.each(setups)("the cache, %s", (mode) => {
-  const neighbour = declaredKey("neighbour", { workspace: "ws-neighbour" });
-  const stranger = declaredKey("stranger", { organisation: "org-stranger" });
-  const stage = useStage(mode, { config: () => ({ version: 1, keys: [neighbour, stranger] }) });
+  const neighbour = declaredKey("neighbour of the cache", { workspace: "ws-neighbour" });
+  const stranger = declaredKey("stranger to the cache", { organisation: "org-stranger" });
+  const stage = useSharedStage(mode, () => ({ keys: [neighbour, stranger] }));
   let number = 0;
 
   /** A question that no test asked before. */

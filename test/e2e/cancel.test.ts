@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { openConnection, QUESTION, type RawConnection, requestHead, target, withConfig } from "./http.ts";
 import { logsOf } from "./logs.ts";
 import { openAi } from "./sdk.ts";
-import { useStage } from "./stage.ts";
+import { useSharedStage } from "./shared-stage.ts";
 
 /** The promise is 100 ms; the rest is for a busy machine. */
 const PROMPT_MS = 600;
@@ -16,7 +16,7 @@ const UNARY_BEGUN: Reply = reply({
 const STREAM_BEGUN: Reply = sseReply([chatChunk({ role: "assistant", content: "" }), chatChunk({ content: "half" })], { ending: "hang" });
 
 describe.each(gatewayModes)("a client that hangs up, %s", (mode) => {
-  const stage = useStage(mode);
+  const stage = useSharedStage(mode);
   let number = 0;
 
   /** Sends a request by hand; its trace id is known before any answer. */

@@ -17,7 +17,8 @@ import { describe, expect, test } from "vitest";
 import { setups } from "./engines.ts";
 import { withConfig } from "./http.ts";
 import { openAi, type Seen, seenOf, seenOfStream } from "./sdk.ts";
-import { expectSameInEveryMode, useStage } from "./stage.ts";
+import { useSharedStage } from "./shared-stage.ts";
+import { expectSameInEveryMode } from "./stage.ts";
 
 type Body = OpenAI.Chat.ChatCompletionCreateParamsNonStreaming;
 
@@ -42,7 +43,7 @@ const recorded = existsSync(fixtures)
   : [];
 
 describe.each(setups)("chat, %s", (mode) => {
-  const stage = useStage(mode);
+  const stage = useSharedStage(mode);
 
   describe("the mock provider", () => {
     const mock = () => openAi(stage.gateway, stage.key, { "x-gateway-provider": "mock" });

@@ -3,6 +3,7 @@ import { chatReply, chatStreamReply, gatewayModes, jsonReply, type ReceivedReque
 import { describe, expect, test } from "vitest";
 import { type Answer, chat, readStream, target, withConfig } from "./http.ts";
 import { logsOf } from "./logs.ts";
+import { useSharedStage } from "./shared-stage.ts";
 import { useStage } from "./stage.ts";
 
 const SECRET_WORD = "xyzzy";
@@ -27,7 +28,7 @@ const declared = (origin: string) => [
 ];
 
 describe.each(gatewayModes)("saved guardrails, %s", (mode) => {
-  const stage = useStage(mode, { config: ({ origin }) => ({ version: 1, guardrails: declared(origin) }) });
+  const stage = useSharedStage(mode, ({ origin }) => ({ guardrails: declared(origin) }));
   const here = (over: object): Record<string, unknown> => target(stage.upstream.origin, over);
   const ask = (config: object, body: object = {}): Promise<Answer> => chat(stage.gateway, stage.key, withConfig(here(config)), body);
   async function recordOf(answer: Answer): Promise<JsonObject | undefined> {

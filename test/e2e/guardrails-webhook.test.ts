@@ -2,25 +2,23 @@ import type { JsonObject } from "@unigate/core";
 import { chatReply, gatewayModes, jsonReply, type ReceivedRequest, type Reply, until } from "@unigate/testkit";
 import { describe, expect, test } from "vitest";
 import { type Answer, chat, readStream, target, withConfig } from "./http.ts";
-import { declaredKey, useStage } from "./stage.ts";
+import { useSharedStage } from "./shared-stage.ts";
+import { declaredKey } from "./stage.ts";
 
 const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/;
 const asked = (content: string): object => ({ messages: [{ role: "user", content }] });
 
 describe.each(gatewayModes)("webhooks of guardrails, %s", (mode) => {
-  const bounded = declaredKey("bounded", { allowed_models: ["gpt-test"] });
-  const stage = useStage(mode, {
-    config: ({ origin }) => ({
-      version: 1,
-      keys: [bounded],
-      guardrails: [
-        {
-          id: "pg-hook",
-          checks: [{ id: "default.webhook", parameters: { webhookURL: `${origin}/hook`, forwardHeaders: ["x-team"] } }],
-        },
-      ],
-    }),
-  });
+  const bounded = declaredKey("bounded to one model", { allowed_models: ["gpt-test"] });
+  const stage = useSharedStage(mode, ({ origin }) => ({
+    keys: [bounded],
+    guardrails: [
+      {
+        id: "pg-hook",
+        checks: [{ id: "default.webhook", parameters: { webhookURL: `${origin}/hook`, forwardHeaders: ["x-team"] } }],
+      },
+    ],
+  }));
   const hook = (over: object = {}): JsonObject => ({
     id: "hook",
     deny: true,

@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest";
 import { type Answer, chat, readStream, send, target, withConfig } from "./http.ts";
 import { logOf, logsOf } from "./logs.ts";
 import { openAi, seenOf } from "./sdk.ts";
-import { declaredKey, expectSameInEveryMode, useStage } from "./stage.ts";
+import { useSharedStage } from "./shared-stage.ts";
+import { declaredKey, expectSameInEveryMode } from "./stage.ts";
 
 const SECRET_WORD = "xyzzy";
 const none = (...words: string[]): JsonObject => ({ id: "default.contains", parameters: { operator: "none", words } });
@@ -19,17 +20,14 @@ interface HookResults {
 }
 
 describe.each(gatewayModes)("guardrails, %s", (mode) => {
-  const stranger = declaredKey("stranger", { organisation: "org-stranger" });
-  const stage = useStage(mode, {
-    config: () => ({
-      version: 1,
-      keys: [stranger],
-      guardrails: [
-        { id: "pg-saved", checks: [none(SECRET_WORD)], actions: { deny: true } },
-        { id: "pg-soft", checks: [none(SECRET_WORD), pattern("\\d{4}")] },
-      ],
-    }),
-  });
+  const stranger = declaredKey("stranger to guardrails", { organisation: "org-stranger" });
+  const stage = useSharedStage(mode, () => ({
+    keys: [stranger],
+    guardrails: [
+      { id: "pg-saved", checks: [none(SECRET_WORD)], actions: { deny: true } },
+      { id: "pg-soft", checks: [none(SECRET_WORD), pattern("\\d{4}")] },
+    ],
+  }));
   const here = (over: object = {}): Record<string, unknown> => target(stage.upstream.origin, over);
 
   function ask(config: object, body: object = {}): Promise<Answer> {

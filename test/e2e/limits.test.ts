@@ -4,7 +4,8 @@ import { setups } from "./engines.ts";
 import { type Answer, chat, openConnection, QUESTION, readStream, requestHead, send, target, withConfig } from "./http.ts";
 import { logsOf } from "./logs.ts";
 import { openAi } from "./sdk.ts";
-import { declaredKey, expectSameInEveryMode, useStage } from "./stage.ts";
+import { useSharedStage } from "./shared-stage.ts";
+import { declaredKey, expectSameInEveryMode } from "./stage.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -33,9 +34,7 @@ describe.each(setups)("limits of a key, %s", (mode) => {
       { type: "requests", unit: "rpm", value: 2 },
     ],
   });
-  const stage = useStage(mode, {
-    config: () => ({ version: 1, keys: [three, ten, two, mixed, blocked, failing, leaving, tokens, several] }),
-  });
+  const stage = useSharedStage(mode, () => ({ keys: [three, ten, two, mixed, blocked, failing, leaving, tokens, several] }));
   beforeEach(async () => {
     stage.upstream.always(({ body }) => (String(body).includes('"stream":true') ? chatStreamReply(["ok"]) : chatReply("ok")));
     await minuteWithTime();

@@ -6,25 +6,23 @@ import { setups } from "./engines.ts";
 import { type Answer, chat, send, target, withConfig } from "./http.ts";
 import { logOf, logsOf } from "./logs.ts";
 import { openAi, seenOfStream } from "./sdk.ts";
-import { declaredKey, expectSameInEveryMode, useStage } from "./stage.ts";
+import { useSharedStage } from "./shared-stage.ts";
+import { declaredKey, expectSameInEveryMode } from "./stage.ts";
 
 const UUID_7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const QUESTION = { model: "gpt-test", messages: [{ role: "user" as const, content: "Hello" }] };
 
 describe.each(setups)("logs, %s", (mode) => {
   const team = declaredKey("team", { defaults: { metadata: { team: "red", env: "of the key" } } });
-  const neighbour = declaredKey("neighbour", { workspace: "ws-neighbour" });
+  const neighbour = declaredKey("neighbour of logs", { workspace: "ws-neighbour" });
   const whole = declaredKey("whole organisation", { type: "organisation-service" });
-  const stranger = declaredKey("stranger", { organisation: "org-stranger" });
+  const stranger = declaredKey("stranger to logs", { organisation: "org-stranger" });
   const pages = declaredKey("pages", { organisation: "org-pages" });
-  const stage = useStage(mode, {
-    config: ({ origin }) => ({
-      version: 1,
-      providers: [{ slug: "saved", provider: "openai", api_key: "sk-saved", custom_host: `${origin}/v1` }],
-      configs: [{ id: "pc-saved", config: { provider: "@saved", retry: { attempts: 1, use_retry_after_headers: true } } }],
-      keys: [team, neighbour, whole, stranger, pages],
-    }),
-  });
+  const stage = useSharedStage(mode, ({ origin }) => ({
+    providers: [{ slug: "saved", provider: "openai", api_key: "sk-saved", custom_host: `${origin}/v1` }],
+    configs: [{ id: "pc-retries", config: { provider: "@saved", retry: { attempts: 1, use_retry_after_headers: true } } }],
+    keys: [team, neighbour, whole, stranger, pages],
+  }));
   let number = 0;
 
   const here = (over: object = {}): Record<string, unknown> => target(stage.upstream.origin, over);
@@ -52,7 +50,7 @@ describe.each(setups)("logs, %s", (mode) => {
     stage.upstream.script(chatReply("hello back", { headers: { "x-request-id": "req-upstream" } }));
     const traceId = newTrace();
     const sdk = openAi(stage.gateway, team.key, {
-      "x-gateway-config": "pc-saved",
+      "x-gateway-config": "pc-retries",
       "x-gateway-trace-id": traceId,
       "x-gateway-metadata": '{"env":"of the request","user":"u-1"}',
     });
@@ -76,7 +74,7 @@ describe.each(setups)("logs, %s", (mode) => {
       organisation_id: "org-default",
       workspace_id: "ws-default",
       api_key_id: "key-team",
-      config_id: "pc-saved",
+      config_id: "pc-retries",
       config_version: expect.any(String) as unknown,
       option_path: "config",
       provider: "openai",
@@ -308,7 +306,7 @@ describe.each(setups)("logs, %s", (mode) => {
       const traceId = newTrace();
       const headers = { "x-gateway-trace-id": traceId };
       const started = Date.now();
-      await chat(stage.gateway, team.key, { "x-gateway-config": "pc-saved", ...headers }, { model: "model-a" });
+      await chat(stage.gateway, team.key, { "x-gateway-config": "pc-retries", ...headers }, { model: "model-a" });
       await chat(stage.gateway, stage.key, { ...withConfig(here()), ...headers }, { model: "model-b" });
       const all = await recordsOf(traceId, 2);
       expect(all.length).toBe(2);

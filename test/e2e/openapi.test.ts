@@ -3,7 +3,7 @@ import { configJsonSchema, isObject, type JsonObject } from "@unigate/core";
 import { type Gateway, gatewayModes } from "@unigate/testkit";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type Answer, send } from "./http.ts";
-import { useStage } from "./stage.ts";
+import { useSharedStage } from "./shared-stage.ts";
 
 const METHODS = ["GET", "POST", "PUT", "DELETE"] as const;
 /** What the edge serves itself; what it does not know there is proxied. */
@@ -19,7 +19,7 @@ interface Operation {
 type Paths = Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 
 describe.each(gatewayModes)("/openapi.json, %s", (mode) => {
-  const stage = useStage(mode);
+  const stage = useSharedStage(mode);
   let description: JsonObject = {};
   let paths: Paths = {};
 

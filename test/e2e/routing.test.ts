@@ -1,7 +1,8 @@
 import { chatReply, chatStreamReply, cutReply, errorReply, gatewayModes, hangReply, type Reply, type Script } from "@unigate/testkit";
 import { describe, expect, test } from "vitest";
 import { type Answer, chat, QUESTION, readStream, send, target, toUpstream, withConfig } from "./http.ts";
-import { expectSameInEveryMode, useStage } from "./stage.ts";
+import { useSharedStage } from "./shared-stage.ts";
+import { expectSameInEveryMode } from "./stage.ts";
 
 /** Answers by the first segment of the path, each from its own list. */
 function byFirstSegment(lists: Readonly<Record<string, readonly Reply[]>>): Script {
@@ -10,18 +11,15 @@ function byFirstSegment(lists: Readonly<Record<string, readonly Reply[]>>): Scri
 }
 
 describe.each(gatewayModes)("routing, %s", (mode) => {
-  const stage = useStage(mode, {
-    config: ({ origin }) => ({
-      version: 1,
-      providers: [{ slug: "saved", provider: "openai", api_key: "sk-saved", custom_host: `${origin}/v1` }],
-      configs: [
-        {
-          id: "pc-two",
-          config: { strategy: { mode: "fallback" }, targets: [{ provider: "@saved" }, { provider: "@saved", name: "second" }] },
-        },
-      ],
-    }),
-  });
+  const stage = useSharedStage(mode, ({ origin }) => ({
+    providers: [{ slug: "saved", provider: "openai", api_key: "sk-saved", custom_host: `${origin}/v1` }],
+    configs: [
+      {
+        id: "pc-two",
+        config: { strategy: { mode: "fallback" }, targets: [{ provider: "@saved" }, { provider: "@saved", name: "second" }] },
+      },
+    ],
+  }));
 
   function ask(config: object, body: object = {}, headers: Record<string, string> = {}): Promise<Answer> {
     return chat(stage.gateway, stage.key, { ...withConfig(config), ...headers }, body);

@@ -19,21 +19,53 @@ export interface StageOptions {
   readonly restart?: boolean;
 }
 
+/** A gateway and an upstream that run. */
+export interface Started {
+  readonly gateway: Gateway;
+  readonly upstream: Upstream;
+  /** Ends both. */
+  close(): Promise<void>;
+}
+
+export async function startStage(setup: Setup, options: StageOptions): Promise<Started> {
+  const engines: OwnEngines | null = setup === "mesh-engines" ? await takeEngines() : null;
+  const upstream = await startUpstream();
+  const config = options.config?.(upstream);
+  const settings: GatewayOptions = {
+    mode: setup === "single" ? "single" : "mesh",
+    ...(config === undefined ? {} : { config }),
+    env: { ...engines?.env, ...options.env },
+    ...(options.restart === undefined ? {} : { restart: options.restart }),
+  };
+  const gateway = await startGateway(settings).catch(async (error: unknown) => {
+    await upstream.close();
+    await engines?.release();
+    throw error;
+  });
+  return {
+    gateway,
+    upstream,
+    async close() {
+      await gateway.stop();
+      await upstream.close();
+      await engines?.release();
+    },
+  };
+}
+
 /** Starts an upstream and a gateway before the tests of a suite and stops them after; the upstream is reset between tests. */
 export function useStage(setup: Setup, options: StageOptions = {}): Stage {
-  let started: { gateway: Gateway; upstream: Upstream } | null = null;
-  let engines: OwnEngines | null = null;
+  return stageOf(
+    () => startStage(setup, options),
+    (started) => started.close(),
+  );
+}
+
+/** The stage of a suite, taken before its tests and given back after. */
+export function stageOf(take: () => Promise<Started>, giveBack: (started: Started) => Promise<void>): Stage {
+  let started: Started | null = null;
   beforeAll(async () => {
-    if (setup === "mesh-engines") engines = await takeEngines();
-    const upstream = await startUpstream();
-    const config = options.config?.(upstream);
-    const settings: GatewayOptions = {
-      mode: setup === "single" ? "single" : "mesh",
-      ...(config === undefined ? {} : { config }),
-      env: { ...engines?.env, ...options.env },
-      ...(options.restart === undefined ? {} : { restart: options.restart }),
-    };
-    started = { gateway: await startGateway(settings), upstream };
+    started = await take();
   });
   beforeEach(({ onTestFailed }) => {
     started?.upstream.reset();
@@ -44,11 +76,9 @@ export function useStage(setup: Setup, options: StageOptions = {}): Stage {
     });
   });
   afterAll(async () => {
-    await started?.gateway.stop();
-    await started?.upstream.close();
-    await engines?.release();
+    if (started !== null) await giveBack(started);
   });
-  const running = (): { gateway: Gateway; upstream: Upstream } => {
+  const running = (): Started => {
     if (started === null) throw new Error("the stage is used before its suite began");
     return started;
   };

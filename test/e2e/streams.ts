@@ -1,6 +1,7 @@
 import { type GatewayMode } from "@unigate/testkit";
 import { type Answer, chat, requestHead, target, withConfig } from "./http.ts";
 import { logsOf } from "./logs.ts";
+import { useSharedStage } from "./shared-stage.ts";
 import { type Stage, useStage } from "./stage.ts";
 
 /** An error as a provider says it inside a stream. */
@@ -19,8 +20,8 @@ export interface Streams {
   outcomeOf(answer: Answer, count?: number): Promise<Record<string, unknown>>;
 }
 
-export function useStreams(mode: GatewayMode, env: Readonly<Record<string, string>> = {}): Streams {
-  const stage = useStage(mode, { env });
+export function useStreams(mode: GatewayMode, env?: Readonly<Record<string, string>>): Streams {
+  const stage = env === undefined ? useSharedStage(mode) : useStage(mode, { env });
   const here = (over: object = {}): Record<string, unknown> => target(stage.upstream.origin, over);
   return {
     stage,

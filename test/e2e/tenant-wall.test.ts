@@ -5,7 +5,8 @@ import { Canaries } from "./canaries.ts";
 import { setups } from "./engines.ts";
 import { type Answer, chat, QUESTION, send, target, withConfig } from "./http.ts";
 import { logOf, logsOf } from "./logs.ts";
-import { declaredKey, useStage } from "./stage.ts";
+import { useSharedStage } from "./shared-stage.ts";
+import { declaredKey } from "./stage.ts";
 
 const OWNER = "org-owner";
 const STRANGER = "org-stranger";
@@ -24,28 +25,25 @@ describe.each(setups)("the wall between tenants, %s", (setup) => {
     ["another workspace", neighbour.key],
   ] as const;
 
-  const stage = useStage(setup, {
-    config: ({ origin }) => {
-      const inOne = { organisation: OWNER, workspace: "ws-one" };
-      const provider = (name: string) => ({ provider: "openai", api_key: canaries.make(name), custom_host: `${origin}/v1` });
-      const saved = (over: object) => ({ ...target(origin), ...over });
-      const denies = { checks: [{ id: "default.contains", parameters: { operator: "none", words: ["Hello"] } }], actions: { deny: true } };
-      return {
-        version: 1,
-        providers: [
-          { slug: "vault", ...provider("own-credential"), ...inOne },
-          { slug: "shared-name", ...provider("owners-shared"), organisation: OWNER },
-          { slug: "shared-name", ...provider("strangers-shared"), organisation: STRANGER },
-        ],
-        configs: [
-          { id: "pc-vault", name: canaries.make("config-name"), config: saved({ cache: { mode: "simple" } }), ...inOne },
-          { id: "pc-same", config: saved({ cache: { mode: "simple" } }), organisation: OWNER },
-          { id: "pc-same", config: saved({ cache: { mode: "simple" } }), organisation: STRANGER },
-        ],
-        guardrails: [{ id: "pg-vault", name: canaries.make("guardrail-name"), ...denies, ...inOne }],
-        keys: [owner, neighbour, stranger, ownersLimited, strangersLimited],
-      };
-    },
+  const stage = useSharedStage(setup, ({ origin }) => {
+    const inOne = { organisation: OWNER, workspace: "ws-one" };
+    const provider = (name: string) => ({ provider: "openai", api_key: canaries.make(name), custom_host: `${origin}/v1` });
+    const saved = (over: object) => ({ ...target(origin), ...over });
+    const denies = { checks: [{ id: "default.contains", parameters: { operator: "none", words: ["Hello"] } }], actions: { deny: true } };
+    return {
+      providers: [
+        { slug: "vault", ...provider("own-credential"), ...inOne },
+        { slug: "shared-name", ...provider("owners-shared"), organisation: OWNER },
+        { slug: "shared-name", ...provider("strangers-shared"), organisation: STRANGER },
+      ],
+      configs: [
+        { id: "pc-vault", name: canaries.make("config-name"), config: saved({ cache: { mode: "simple" } }), ...inOne },
+        { id: "pc-same", config: saved({ cache: { mode: "simple" } }), organisation: OWNER },
+        { id: "pc-same", config: saved({ cache: { mode: "simple" } }), organisation: STRANGER },
+      ],
+      guardrails: [{ id: "pg-vault", name: canaries.make("guardrail-name"), ...denies, ...inOne }],
+      keys: [owner, neighbour, stranger, ownersLimited, strangersLimited],
+    };
   });
 
   const statusOf = (answer: Answer): unknown => answer.headers["x-gateway-cache-status"];
