@@ -1,5 +1,5 @@
 /** What serves a path. */
-export type RouteKind = "chat" | "models" | "model" | "logs" | "log" | "proxy" | "management";
+export type RouteKind = "chat" | "explain" | "models" | "model" | "logs" | "log" | "proxy" | "management";
 
 /** One public endpoint. /openapi.json is printed from this table, and from what control says of the management API. */
 export interface Route {
@@ -11,11 +11,13 @@ export interface Route {
   readonly summary: string;
 }
 
-const INFERENCE = ["completions.write"] as const;
+/** What a request to a provider needs. */
+export const INFERENCE = ["completions.write"] as const;
 const LOGS = ["logs.view", "logs.list", "logs.read"] as const;
 
 export const routes: readonly Route[] = [
   { method: "POST", path: "/chat/completions", kind: "chat", scopes: INFERENCE, summary: "Chat completion, unary or streamed" },
+  { method: "POST", path: "/explain", kind: "explain", scopes: LOGS, summary: "What would become of a chat request; nothing is sent" },
   { method: "GET", path: "/models", kind: "models", scopes: ["models.list", ...INFERENCE], summary: "Models that the key may use" },
   { method: "GET", path: "/models/{model}", kind: "model", scopes: ["models.list", ...INFERENCE], summary: "One model" },
   { method: "GET", path: "/logs", kind: "logs", scopes: LOGS, summary: "Request logs, newest first" },

@@ -10,6 +10,7 @@ import { errorReply } from "./endpoints/error-reply.ts";
 import { serveBridge } from "./http/bridges.ts";
 import { causeText } from "./http/cause-text.ts";
 import { answerCors } from "./http/cors.ts";
+import { serveExplain } from "./http/explain.ts";
 import { type Incoming, serveChat, serveProxy } from "./http/inference.ts";
 import { NO_HOST, refuseWhatIsNoRequest } from "./http/no-request.ts";
 import { createPages, isPage } from "./http/pages.ts";
@@ -108,6 +109,8 @@ export function createHttpServer(deps: EdgeDeps, budget: BodyBudget, version: st
     switch (route.kind) {
       case "chat":
         return serveChat(deps, budget, incoming);
+      case "explain":
+        return serveExplain(deps, budget, incoming);
       case "proxy":
         return serveProxy(deps, budget, incoming);
       default:

@@ -25,13 +25,23 @@ export interface Incoming {
 }
 
 /** POST /v1/chat/completions. */
-export async function serveChat(deps: EdgeDeps, budget: BodyBudget, incoming: Incoming): Promise<void> {
+export function serveChat(deps: EdgeDeps, budget: BodyBudget, incoming: Incoming): Promise<void> {
+  return readChat(deps, budget, incoming, (request) => respond(deps, request, incoming.response, request.json?.["stream"] === true));
+}
+
+/** Reads and checks a chat request; its body is in the budget until `use` has ended. */
+export async function readChat(
+  deps: EdgeDeps,
+  budget: BodyBudget,
+  incoming: Incoming,
+  use: (request: GatewayRequest) => Promise<void>,
+): Promise<void> {
   requireJson(incoming.headers);
   const body = await readBody(incoming.request, deps.limits.bodyLimit, budget);
   try {
     const json = parseJsonBody(body);
     checkChat(json);
-    await respond(deps, gatewayRequest(incoming, "chat", "POST", body, json, null), incoming.response, json["stream"] === true);
+    await use(gatewayRequest(incoming, "chat", "POST", body, json, null));
   } finally {
     budget.give(body.length);
   }

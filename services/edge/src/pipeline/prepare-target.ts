@@ -41,7 +41,8 @@ export async function admitTarget(run: Run, planned: PlanLeaf): Promise<Admitted
   return prepared;
 }
 
-async function prepareTarget(run: Run, planned: PlanLeaf): Promise<AdmittedTarget> {
+/** shape-body and resolve-target. What stands against the target is its `failure`. */
+export async function prepareTarget(run: Run, planned: PlanLeaf): Promise<AdmittedTarget> {
   const leaf = run.config.compiled.leaves[planned.index];
   if (leaf === undefined) throw new Error(`the plan names leaf ${planned.index}, which the config does not have`);
   const attempt = run.attempts++;

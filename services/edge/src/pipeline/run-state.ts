@@ -2,6 +2,7 @@ import type { Remaining } from "@unigate/contracts";
 import type { Call, CompiledConfig, JsonObject } from "@unigate/core";
 import type { EdgeDeps } from "../deps.ts";
 import type { GatewayRequest } from "../gateway-request.ts";
+import { mergeMetadata } from "../metadata.ts";
 import { type LeafHooks, NO_HOOKS } from "./steps/resolve-hooks.ts";
 
 /** A config ready to run one request. */
@@ -37,6 +38,22 @@ export interface Run {
   spoolNumber: number;
   /** Of the target that is being tried; each target begins anew. */
   hooks: HookState;
+}
+
+/** A request that begins. */
+export function newRun(deps: EdgeDeps, request: GatewayRequest, config: RequestConfig, call: Call): Run {
+  return {
+    deps,
+    request,
+    call,
+    config,
+    metadata: mergeMetadata(request.metadata, request.principal.key.defaults.metadata),
+    attempts: 0,
+    limits: { isReserved: false, ofRequest: [], ofTarget: [] },
+    decision: {},
+    spoolNumber: 0,
+    hooks: newHookState(),
+  };
 }
 
 /** What limits said; only the steps reserve and settle write it. */

@@ -1,12 +1,11 @@
 import { boundCall, GatewayError, toGatewayError } from "@unigate/core";
 import type { EdgeDeps } from "../deps.ts";
 import type { GatewayReply, GatewayRequest } from "../gateway-request.ts";
-import { mergeMetadata } from "../metadata.ts";
 import { attemptPlan } from "./attempts.ts";
 import { admitTarget, firstLeaf } from "./prepare-target.ts";
 import { recordRefusal, recordStart } from "./record.ts";
 import { replyOf } from "./reply.ts";
-import { newHookState, type Run } from "./run-state.ts";
+import { newRun, type Run } from "./run-state.ts";
 import { planRequest } from "./steps/plan.ts";
 import { resolveConfig } from "./steps/resolve-config.ts";
 import { settle } from "./steps/settle.ts";
@@ -23,18 +22,7 @@ export async function runRequest(deps: EdgeDeps, request: GatewayRequest): Promi
   let run: Run | null = null;
   try {
     const config = await resolveConfig(deps, request);
-    run = {
-      deps,
-      request,
-      call: bounded.call,
-      config,
-      metadata: mergeMetadata(request.metadata, request.principal.key.defaults.metadata),
-      attempts: 0,
-      limits: { isReserved: false, ofRequest: [], ofTarget: [] },
-      decision: {},
-      spoolNumber: 0,
-      hooks: newHookState(),
-    };
+    run = newRun(deps, request, config, bounded.call);
     refuseManyTargets(run);
     const plan = await planRequest(run);
     const first = await admitTarget(run, firstLeaf(plan));

@@ -37,7 +37,8 @@ export async function callConnector(run: Run, leaf: CompiledLeaf, target: Resolv
   }
 }
 
-function invokeRequest(run: Run, leaf: CompiledLeaf, target: ResolvedTarget, shaped: ShapedBody): InvokeRequest {
+/** What the connector is asked for. */
+export function invokeRequest(run: Run, leaf: CompiledLeaf, target: ResolvedTarget, shaped: ShapedBody): InvokeRequest {
   const { request, deps } = run;
   const proxied = request.surface === "proxy";
   const longest = deps.limits.maxRequestMs;

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
-import type { Entry, LookupReply } from "@unigate/contracts";
-import type { CacheRule } from "@unigate/core";
+import type { Entry, LookupReply, LookupRequest } from "@unigate/contracts";
+import type { CacheRule, Call } from "@unigate/core";
 import type { Run } from "../run-state.ts";
 import type { ResolvedTarget } from "./resolve-target.ts";
 import type { ShapedBody } from "./shape-body.ts";
@@ -23,23 +23,12 @@ const DISABLED: CacheView = { status: "DISABLED", hit: null, fillToken: "", maxA
  */
 export async function lookUp(run: Run, rule: CacheRule | null, target: ResolvedTarget, shaped: ShapedBody): Promise<CacheView> {
   const { request, deps } = run;
-  if (rule === null || request.surface !== "chat" || request.headers["x-gateway-debug"] === "false") return DISABLED;
-  const refresh = request.headers["x-gateway-cache-force-refresh"] === "true";
-  const namespace = request.headers["x-gateway-cache-namespace"];
+  const asked = lookupRequest(run, rule, target, shaped);
+  if (rule === null || asked === null) return DISABLED;
   const startedAt = deps.clock.now();
   let reply: LookupReply;
   try {
-    reply = await deps.cache.lookup(
-      {
-        tenant: request.principal.tenant,
-        partition: namespace ?? "",
-        exactKey: exactKey(run, target, shaped, namespace === undefined),
-        maxAgeS: rule.maxAge,
-        refresh,
-        peek: false,
-      },
-      { ...request.call, deadline: Math.min(run.call.deadline, deps.clock.now() + DEADLINE_MS) },
-    );
+    reply = await deps.cache.lookup(asked, cacheCall(run));
   } catch (error) {
     if (run.call.cancel.cancelled) throw error;
     deps.log.warn({ traceId: request.trace.traceId, error: String(error) }, "cache is unavailable; counted as a miss");
@@ -49,7 +38,27 @@ export async function lookUp(run: Run, rule: CacheRule | null, target: ResolvedT
     run.hooks.cacheMs = deps.clock.now() - startedAt;
   }
   if (reply.outcome?.$case === "hit") return { status: "HIT", hit: reply.outcome.value, fillToken: "", maxAge: rule.maxAge };
-  return { status: refresh ? "REFRESH" : "MISS", hit: null, fillToken: reply.outcome?.value ?? "", maxAge: rule.maxAge };
+  return { status: asked.refresh ? "REFRESH" : "MISS", hit: null, fillToken: reply.outcome?.value ?? "", maxAge: rule.maxAge };
+}
+
+/** What the cache is asked for; null when this request goes past it. */
+export function lookupRequest(run: Run, rule: CacheRule | null, target: ResolvedTarget, shaped: ShapedBody): LookupRequest | null {
+  const { surface, headers, principal } = run.request;
+  if (rule === null || surface !== "chat" || headers["x-gateway-debug"] === "false") return null;
+  const namespace = headers["x-gateway-cache-namespace"];
+  return {
+    tenant: principal.tenant,
+    partition: namespace ?? "",
+    exactKey: exactKey(run, target, shaped, namespace === undefined),
+    maxAgeS: rule.maxAge,
+    refresh: headers["x-gateway-cache-force-refresh"] === "true",
+    peek: false,
+  };
+}
+
+/** As long as the cache is waited for. */
+export function cacheCall({ request, call, deps }: Run): Call {
+  return { ...request.call, deadline: Math.min(call.deadline, deps.clock.now() + DEADLINE_MS) };
 }
 
 /** SHA-256 over surface, target, body without its stream fields, and the metadata unless a namespace replaces it. */

@@ -1,5 +1,5 @@
-import type { ReserveReply } from "@unigate/contracts";
-import type { GatewayError } from "@unigate/core";
+import type { ReserveReply, ReserveRequest } from "@unigate/contracts";
+import type { Call, GatewayError } from "@unigate/core";
 import { isRpcError } from "@unigate/rpc";
 import { LEASE_MS } from "../../leases.ts";
 import { limitHeaders } from "../limit-headers.ts";
@@ -38,6 +38,26 @@ export function remainingHeaders(run: Run): string[] {
   return ofRequest.length + ofTarget.length === 0 ? [] : limitHeaders([...ofRequest, ...ofTarget], run.deps.clock.now());
 }
 
+/** What policy is asked for. */
+export function reserveRequest({ request }: Run, prepared: PreparedTarget, limits: ApplicableLimits): ReserveRequest {
+  return {
+    reservationId: request.requestId,
+    tenant: request.principal.tenant,
+    subject: limits.subject,
+    facts: limits.facts,
+    attempt: prepared.attempt,
+    requestScope: limits.request,
+    targetScope: limits.target,
+    tokens: estimateTokens(limits.facts, prepared.shaped.json),
+    leaseMs: LEASE_MS,
+  };
+}
+
+/** As long as policy is waited for. */
+export function policyCall({ request, call, deps }: Run): Call {
+  return { ...request.call, deadline: Math.min(call.deadline, deps.clock.now() + deps.limits.reserveMs) };
+}
+
 /** Null when policy cannot be asked. */
 async function askPolicy(run: Run, prepared: PreparedTarget, limits: ApplicableLimits): Promise<ReserveReply | null> {
   const { request, deps } = run;
@@ -45,20 +65,7 @@ async function askPolicy(run: Run, prepared: PreparedTarget, limits: ApplicableL
   // Even one that is not answered may be kept.
   run.limits.isReserved = true;
   try {
-    const reply = await deps.policy.reserve(
-      {
-        reservationId: request.requestId,
-        tenant: request.principal.tenant,
-        subject: limits.subject,
-        facts: limits.facts,
-        attempt: prepared.attempt,
-        requestScope: limits.request,
-        targetScope: limits.target,
-        tokens: estimateTokens(limits.facts, prepared.shaped.json),
-        leaseMs: LEASE_MS,
-      },
-      { ...request.call, deadline: Math.min(run.call.deadline, deps.clock.now() + deps.limits.reserveMs) },
-    );
+    const reply = await deps.policy.reserve(reserveRequest(run, prepared, limits), policyCall(run));
     deps.patience.answered();
     return reply;
   } catch (error) {
