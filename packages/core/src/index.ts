@@ -1,3 +1,16 @@
+export { type BreakerFields, type BreakerOutcome, type BreakerRule, breakerOutcome, breakerRule } from "./breaker/rule.ts";
+export {
+  addOutcome,
+  type BreakerCounts,
+  type BreakerPhase,
+  type BreakerState,
+  breakerPhase,
+  CLOSED_BREAKER,
+  counted,
+  countOutcomes,
+  endProbe,
+  NO_COUNTS,
+} from "./breaker/state.ts";
 export { type BoundedCall, backgroundCall, boundCall, type Call } from "./call.ts";
 export { type CancelReason, CancelToken, sleep, toAbortSignal } from "./cancel.ts";
 export { type Clock, systemClock } from "./clock.ts";

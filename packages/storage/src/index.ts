@@ -1,3 +1,17 @@
+export { createMemoryBreakers } from "./breakers/memory.ts";
+export {
+  type BreakerDelta,
+  type BreakerExchange,
+  type BreakerExchangeReply,
+  type Breakers,
+  type ChangedBreaker,
+  GRANT_MS,
+  KEEP_MS,
+  MOST_TARGETS,
+  PROBE_MS,
+  type Probe,
+} from "./breakers/port.ts";
+export { createRedisBreakers, type RedisBreakersOptions } from "./breakers/redis.ts";
 export { createMemoryCounters, type MemoryCounters, type MemoryCountersOptions } from "./counters/memory.ts";
 export {
   type Counters,
