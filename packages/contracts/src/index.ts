@@ -53,6 +53,9 @@ export {
 } from "./gen/unigate/policy/v1/policy.ts";
 export {
   AttemptOutcome,
+  Breaker,
+  BreakersReply,
+  BreakersRequest,
   Hedge,
   Leaf,
   PlanNode,

@@ -42,7 +42,19 @@ export { paramValue } from "./param-value.ts";
 export { parseJsonBody } from "./parse-json-body.ts";
 export { chooseByWeight } from "./plan/choose-by-weight.ts";
 export { planConfig } from "./plan/plan.ts";
-export type { PlanChoice, PlanFacts, PlanHedge, PlanLeaf, PlanNode, Planned, PlanSequence, PlanView } from "./plan/types.ts";
+export type {
+  Availability,
+  BreakerChoice,
+  PlanChoice,
+  PlanFacts,
+  PlanHedge,
+  PlanLeaf,
+  PlanNode,
+  Planned,
+  PlanSequence,
+  PlanTargets,
+  PlanView,
+} from "./plan/types.ts";
 export { type CompiledPolicies, matchPolicies, type PolicyMatch, policiesOf } from "./policies/compile.ts";
 export { type PolicyContext, policyContext } from "./policies/context.ts";
 export { isPolicyKey, POLICY_KEYS } from "./policies/keys.ts";

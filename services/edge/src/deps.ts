@@ -7,6 +7,7 @@ import type { Spool } from "@unigate/spool";
 import type { Background } from "./background.ts";
 import type { EdgeMetrics } from "./edge-metrics.ts";
 import type { Leases } from "./leases.ts";
+import type { Outcomes } from "./outcomes.ts";
 import type { Patience } from "./patience.ts";
 import type { Settlements } from "./settlements.ts";
 
@@ -56,6 +57,7 @@ export interface EdgeDeps extends EdgeParts {
   readonly metrics: EdgeMetrics;
   readonly settlements: Settlements;
   readonly leases: Leases;
+  readonly outcomes: Outcomes;
   /** With policy. */
   readonly patience: Patience;
   readonly background: Background;

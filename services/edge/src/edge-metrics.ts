@@ -21,6 +21,7 @@ export function createEdgeMetrics(
     settlementsDropped(): number;
     leasesHeld(): number;
     leasesLost(): number;
+    outcomesDropped(): number;
     backgroundDropped(): number;
   },
 ): EdgeMetrics {
@@ -29,6 +30,7 @@ export function createEdgeMetrics(
   metrics.gauge("unigate_edge_settlements_dropped", "settlements dropped because too many were waiting", read.settlementsDropped);
   metrics.gauge("unigate_edge_leases", "reservations of running requests that are kept", read.leasesHeld);
   metrics.gauge("unigate_edge_leases_lost", "reservations that ended while their requests ran", read.leasesLost);
+  metrics.gauge("unigate_edge_outcomes_dropped", "outcomes of attempts that did not reach the router", read.outcomesDropped);
   const uncounted = metrics.counter("unigate_edge_limits_uncounted_total", "requests that passed their limits while policy was not there");
   metrics.gauge("unigate_edge_background_dropped", "asynchronous hooks dropped because too many were waiting", read.backgroundDropped);
 

@@ -4,6 +4,7 @@ import { createBackground } from "./background.ts";
 import type { EdgeDeps, EdgeParts } from "./deps.ts";
 import { createEdgeMetrics } from "./edge-metrics.ts";
 import { createLeases } from "./leases.ts";
+import { createOutcomes } from "./outcomes.ts";
 import { createPatience } from "./patience.ts";
 import { createBodyBudget } from "./read-body.ts";
 import { createHttpServer, type Inflight } from "./server.ts";
@@ -29,6 +30,7 @@ export async function startEdge(parts: EdgeParts, host: string, port: number, ve
   const budget = createBodyBudget(parts.limits.inflightBytes);
   const settlements = createSettlements(parts.policy, parts.log);
   const leases = createLeases(parts.policy, parts.log, parts.clock, parts.limits.maxRequestMs);
+  const outcomes = createOutcomes(parts.router, parts.log);
   const background = createBackground(parts.log);
   let requests: Inflight | null = null;
   const metrics = createEdgeMetrics(parts.processMetrics, {
@@ -37,9 +39,10 @@ export async function startEdge(parts: EdgeParts, host: string, port: number, ve
     settlementsDropped: () => settlements.dropped,
     leasesHeld: () => leases.held,
     leasesLost: () => leases.lost,
+    outcomesDropped: () => outcomes.dropped,
     backgroundDropped: () => background.dropped,
   });
-  const deps: EdgeDeps = { ...parts, metrics, settlements, leases, patience: createPatience(parts.clock), background };
+  const deps: EdgeDeps = { ...parts, metrics, settlements, leases, outcomes, patience: createPatience(parts.clock), background };
   const { server, inflight } = createHttpServer(deps, budget, version);
   requests = inflight;
   await listen(server, host, port);
@@ -68,6 +71,7 @@ export async function startEdge(parts: EdgeParts, host: string, port: number, ve
       await background.finish(BACKGROUND_MS);
       leases.stop();
       await settlements.flush();
+      await outcomes.flush();
     },
   };
 }

@@ -1,1 +1,1 @@
-export { createRouterService, type RouterDeps } from "./service.ts";
+export { createRouterService, type RouterDeps, type RouterService, type RouterStatistics, TICK_MS } from "./service.ts";

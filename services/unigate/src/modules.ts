@@ -24,7 +24,7 @@ export const modules: Readonly<Record<ServiceName, ServiceModule>> = {
   router: {
     definition: RouterDefinition,
     needs: [],
-    start: async () => (await import("./modules/router.ts")).startRouter(),
+    start: async (host) => (await import("./modules/router.ts")).startRouter(host),
   },
   cache: {
     definition: CacheDefinition,

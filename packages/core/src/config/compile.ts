@@ -22,7 +22,9 @@ export function compileConfig(json: unknown, origin: "saved" | "inline"): Compil
   const building: Building = { leaves: [], problems: [], saved: origin === "saved", needsRouter: false };
   const root = compileNode(building, read.node, NOTHING_INHERITED, "", false);
   if (building.problems.length > 0) return { ok: false, problems: building.problems.slice(0, MAX_PROBLEMS) };
-  const { leaves, needsRouter } = building;
+  const { leaves } = building;
+  // The only target has nothing to be left for: its breaker would always be bypassed.
+  const needsRouter = building.needsRouter || (leaves.length > 1 && leaves.some((leaf) => leaf.breaker !== null));
   return { ok: true, config: { root, leaves, warnings: read.warnings, needsRouter, neededParams: [], neededHeaders: [] } };
 }
 
@@ -55,6 +57,7 @@ function compileNode(building: Building, node: ConfigNode, parent: Inherited, pa
       const leaveOn = node.strategy.on_status_codes ?? node.on_status_codes ?? null;
       return {
         kind: "fallback",
+        path: optionPathOf(path),
         children: children.map((child) => ({ leaveOn: child.target.on_status_codes ?? leaveOn, node: child.node })),
       };
     }

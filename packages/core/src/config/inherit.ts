@@ -1,3 +1,4 @@
+import { type BreakerRule, breakerRule } from "../breaker/rule.ts";
 import type { JsonObject } from "../json.ts";
 import { guardrailRule, hookRule } from "./hooks.ts";
 import type { ConfigNode } from "./schema.ts";
@@ -9,6 +10,7 @@ export interface Inherited {
   readonly overrideParams: JsonObject | null;
   readonly dropParams: readonly string[];
   readonly retry: RetryRule | null;
+  readonly breaker: BreakerRule | null;
   readonly cache: CacheRule | null;
   readonly requestTimeoutMs: number | null;
   readonly timeouts: Timeouts;
@@ -31,6 +33,7 @@ export const NOTHING_INHERITED: Inherited = {
   overrideParams: null,
   dropParams: [],
   retry: null,
+  breaker: null,
   cache: null,
   requestTimeoutMs: null,
   timeouts: { connectMs: 10_000, firstTokenMs: 120_000, idleMs: 120_000 },
@@ -48,6 +51,7 @@ export function inherit(parent: Inherited, node: ConfigNode): Inherited {
     overrideParams: merged(parent.overrideParams, node.override_params),
     dropParams: node.drop_params === undefined ? parent.dropParams : [...new Set([...parent.dropParams, ...node.drop_params])],
     retry: node.retry === undefined ? parent.retry : retryRule(node.retry),
+    breaker: ownBreaker(node) ?? parent.breaker,
     cache: node.cache === undefined ? parent.cache : { mode: node.cache.mode, maxAge: cacheAge(node.cache.max_age) },
     requestTimeoutMs: node.request_timeout ?? parent.requestTimeoutMs,
     timeouts: {
@@ -67,6 +71,12 @@ export function inherit(parent: Inherited, node: ConfigNode): Inherited {
 function merged(parent: JsonObject | null, own: JsonObject | undefined): JsonObject | null {
   if (own === undefined) return parent;
   return parent === null ? own : { ...parent, ...own };
+}
+
+/** Written in either place; that of the strategy goes first (behaviour section 0). */
+function ownBreaker(node: ConfigNode): BreakerRule | null {
+  const fields = node.strategy?.cb_config ?? node.cb_config;
+  return fields === undefined ? null : breakerRule(fields);
 }
 
 function retryRule(retry: NonNullable<ConfigNode["retry"]>): RetryRule | null {

@@ -1,3 +1,4 @@
+import type { BreakerRule } from "../breaker/rule.ts";
 import type { JsonObject } from "../json.ts";
 
 /** Something wrong with a config. `path` is "targets[1].retry.attempts", empty for the config itself. */
@@ -65,6 +66,7 @@ export interface CompiledLeaf {
   readonly requestTimeoutMs: number | null;
   readonly timeouts: Timeouts;
   readonly retry: RetryRule | null;
+  readonly breaker: BreakerRule | null;
   readonly cache: CacheRule | null;
   /** Null = not said, so the default (true). */
   readonly strict: boolean | null;
@@ -95,6 +97,8 @@ export interface LoadbalanceNode {
 
 export interface FallbackNode {
   readonly kind: "fallback";
+  /** Its own option path. */
+  readonly path: string;
   /** `leaveOn` null = any status outside 200-299. */
   readonly children: readonly { readonly leaveOn: readonly number[] | null; readonly node: CompiledNode }[];
 }

@@ -1,9 +1,11 @@
 import type { FallbackNode } from "../config/types.ts";
+import { usableChildren } from "./availability.ts";
 import type { PlanNode, Planning } from "./types.ts";
 
-/** The targets in their order, each with the statuses on which it is left (behaviour 2.3). */
+/** The targets in their order without those that are open, each with the statuses on which it is left (behaviour 2.3). */
 export function planFallback(node: FallbackNode, planning: Planning): PlanNode {
-  return inOrder(node.children, 0, planning);
+  const usable = usableChildren(node.children, node.path, planning);
+  return inOrder(usable === null ? node.children : node.children.filter((_, index) => usable[index] === true), 0, planning);
 }
 
 /** Neighbours with the same statuses share one sequence; a target with its own list starts a nested one. */

@@ -1,11 +1,13 @@
 import type { LoadbalanceNode } from "../config/types.ts";
 import { GatewayError } from "../errors.ts";
+import { usableChildren } from "./availability.ts";
 import { chooseByWeight } from "./choose-by-weight.ts";
 import type { PlanNode, Planning } from "./types.ts";
 
-/** One target by weight (behaviour 2.2). Throws no_target when every weight is 0. */
+/** One target by weight; what is open has none (behaviour 2.2, 2.6). Throws no_target when every weight is 0. */
 export function planLoadbalance(node: LoadbalanceNode, planning: Planning): PlanNode {
-  const weights = node.children.map((child) => child.weight);
+  const usable = usableChildren(node.children, node.path, planning);
+  const weights = node.children.map(({ weight }, index) => (usable === null || usable[index] === true ? weight : 0));
   const draw = planning.view.draw();
   const chosen = chooseByWeight(weights, draw);
   const child = node.children[chosen];

@@ -1,7 +1,7 @@
-import type { CompiledConfig, CompiledNode } from "../config/types.ts";
+import type { CompiledConfig, CompiledNode, LeafNode } from "../config/types.ts";
 import { planFallback } from "./fallback.ts";
 import { planLoadbalance } from "./loadbalance.ts";
-import type { PlanChoice, PlanNode, Planned, Planning, PlanView } from "./types.ts";
+import type { PlanNode, Planned, Planning, PlanView } from "./types.ts";
 
 /**
  * Decides everything about the order of attempts that can be decided before the first one: the branch of every
@@ -9,14 +9,14 @@ import type { PlanChoice, PlanNode, Planned, Planning, PlanView } from "./types.
  * code. Throws GatewayError `no_target` when nothing can be chosen.
  */
 export function planConfig(config: CompiledConfig, view: PlanView): Planned {
-  const choices: PlanChoice[] = [];
+  const choices: Planning["choices"] = [];
   return { plan: planNode(config.root, { view, choices, planNode }), choices };
 }
 
 function planNode(node: CompiledNode, planning: Planning): PlanNode {
   switch (node.kind) {
     case "leaf":
-      return { kind: { $case: "leaf", value: { index: node.leaf, optionPath: node.optionPath, probeToken: "" } } };
+      return leafOf(node, planning);
     case "single":
       return planNode(node.child, planning);
     case "loadbalance":
@@ -24,4 +24,8 @@ function planNode(node: CompiledNode, planning: Planning): PlanNode {
     case "fallback":
       return planFallback(node, planning);
   }
+}
+
+function leafOf({ leaf, optionPath }: LeafNode, { view }: Planning): PlanNode {
+  return { kind: { $case: "leaf", value: { index: leaf, optionPath, probeToken: view.targets?.beginProbe(leaf) ?? "" } } };
 }

@@ -41,6 +41,16 @@ export interface PlanFacts {
   header(name: string): string | undefined;
 }
 
+/** Whether a target may be used: "probe" = its breaker is half-open, and this plan may try it. */
+export type Availability = "closed" | "probe" | "open";
+
+/** What replicas know of the targets of a config, by number of the leaf. Answered from memory. */
+export interface PlanTargets {
+  look(leaf: number): Availability;
+  /** The token of the one attempt that decides about a half-open breaker; "" = this is none. */
+  beginProbe(leaf: number): string;
+}
+
 /** What planning may look at beside the config. */
 export interface PlanView {
   /** The next random number in [0, 1). */
@@ -48,6 +58,8 @@ export interface PlanView {
   /** Unix ms. */
   readonly now: number;
   readonly facts: PlanFacts;
+  /** Null = nothing is known, so every breaker is closed. */
+  readonly targets: PlanTargets | null;
 }
 
 /** One choice that planning made, for the decision record. */
@@ -59,15 +71,24 @@ export interface PlanChoice {
   readonly chosen: number;
 }
 
+/** Children of a node that are open or half-open, for the decision record. */
+export interface BreakerChoice {
+  readonly at: string;
+  readonly mode: "breaker";
+  readonly open: readonly number[];
+  /** Nothing else is left, so all are used. */
+  readonly bypassed: boolean;
+}
+
 export interface Planned {
   readonly plan: PlanNode;
-  readonly choices: readonly PlanChoice[];
+  readonly choices: readonly (PlanChoice | BreakerChoice)[];
 }
 
 /** A plan while it is made: what each mode gets beside its node. */
 export interface Planning {
   readonly view: PlanView;
-  readonly choices: PlanChoice[];
+  readonly choices: (PlanChoice | BreakerChoice)[];
   /** Plans a node below. */
   planNode(node: CompiledNode, planning: Planning): PlanNode;
 }

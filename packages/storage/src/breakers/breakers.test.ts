@@ -226,7 +226,7 @@ describe.each(engines)("breakers in $name", (engine) => {
           let successes = 0;
           let openUntil = 0;
           let extra = 0;
-          let probe: { token: string; until: number } | null = null;
+          let probe = null as { token: string; until: number } | null;
           const last = new Map<string, string>();
           for (const [index, { wait, caller, does, count }] of steps.entries()) {
             clock.advance(wait);
@@ -251,7 +251,7 @@ describe.each(engines)("breakers in $name", (engine) => {
               else if (failures.length > 0) successes += count;
               if (failures.length >= 3) openUntil = now + COOLDOWN;
             } else {
-              await end(last.get(caller) ?? "", does as BreakerOutcome);
+              await end(last.get(caller) ?? "", does);
               if (!held) continue;
               probe = null;
               if (openUntil === 0) continue;

@@ -1,13 +1,4 @@
-import {
-  type BreakerState,
-  breakerPhase,
-  CLOSED_BREAKER,
-  type Clock,
-  counted,
-  countOutcomes,
-  endProbe,
-  systemClock,
-} from "@unigate/core";
+import { type BreakerState, breakerPhase, CLOSED_BREAKER, type Clock, counted, countOutcomes, endProbe, systemClock } from "@unigate/core";
 import { LRUCache } from "lru-cache";
 import {
   type BreakerDelta,

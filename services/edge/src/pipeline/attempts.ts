@@ -8,6 +8,7 @@ import { callConnector, cancelError } from "./steps/call.ts";
 import { runHooks } from "./steps/check-hooks.ts";
 import { decideRetry } from "./steps/decide.ts";
 import { type CacheView, lookUp } from "./steps/look-up.ts";
+import { reportOutcome } from "./steps/report-outcome.ts";
 import { resolveHooks } from "./steps/resolve-hooks.ts";
 import type { ResolvedTarget } from "./steps/resolve-target.ts";
 import { rewriteBody, type ShapedBody } from "./steps/shape-body.ts";
@@ -19,7 +20,8 @@ import type { RetryRecord, TargetOutcome } from "./target-outcome.ts";
  */
 export async function attemptPlan(run: Run, plan: PlanNode, first: AdmittedTarget | null): Promise<TargetOutcome> {
   const { kind } = plan;
-  if (kind?.$case === "leaf") return attemptTarget(run, first ?? (await admitTarget(run, kind.value)));
+  if (kind?.$case === "leaf")
+    return reportOutcome(run, kind.value, await attemptTarget(run, first ?? (await admitTarget(run, kind.value))));
   const steps = kind?.$case === "sequence" ? kind.value.steps : (kind?.value.racers.slice(0, 1) ?? []);
   let outcome: TargetOutcome | null = null;
   for (const [index, step] of steps.entries()) {

@@ -1,5 +1,5 @@
 import type { Remaining } from "@unigate/contracts";
-import type { Call, CompiledConfig, JsonObject } from "@unigate/core";
+import type { Call, CompiledConfig, JsonObject, PlanLeaf } from "@unigate/core";
 import type { EdgeDeps } from "../deps.ts";
 import type { GatewayRequest } from "../gateway-request.ts";
 import { mergeMetadata } from "../metadata.ts";
@@ -34,6 +34,8 @@ export interface Run {
   readonly limits: LimitState;
   /** What planning decided, for the log. */
   decision: JsonObject;
+  /** Targets of the plan that are probes of half-open breakers, until their outcome is told. */
+  readonly probes: PlanLeaf[];
   /** Its number in the spool, once it is admitted; 0 before. */
   spoolNumber: number;
   /** Of the target that is being tried; each target begins anew. */
@@ -51,6 +53,7 @@ export function newRun(deps: EdgeDeps, request: GatewayRequest, config: RequestC
     attempts: 0,
     limits: { isReserved: false, ofRequest: [], ofTarget: [] },
     decision: {},
+    probes: [],
     spoolNumber: 0,
     hooks: newHookState(),
   };

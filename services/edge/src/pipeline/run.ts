@@ -7,6 +7,7 @@ import { recordRefusal, recordStart } from "./record.ts";
 import { replyOf } from "./reply.ts";
 import { newRun, type Run } from "./run-state.ts";
 import { planRequest } from "./steps/plan.ts";
+import { releaseProbes } from "./steps/report-outcome.ts";
 import { resolveConfig } from "./steps/resolve-config.ts";
 import { settle } from "./steps/settle.ts";
 
@@ -28,11 +29,13 @@ export async function runRequest(deps: EdgeDeps, request: GatewayRequest): Promi
     const first = await admitTarget(run, firstLeaf(plan));
     run.spoolNumber = recordStart(run);
     const outcome = await attemptPlan(run, plan, first);
+    releaseProbes(run);
     return replyOf(run, outcome, bounded.done);
   } catch (error) {
     bounded.done();
     const refusal = toGatewayError(error);
     if (run !== null) {
+      releaseProbes(run);
       settle(run, { attempt: Math.max(0, run.attempts - 1), called: true }, { usage: null, costMicro: null }, true);
       recordRefusal(run, refusal);
     }

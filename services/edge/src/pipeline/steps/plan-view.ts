@@ -18,6 +18,7 @@ export function planViewOf(run: Run): PlanView {
       param: ({ steps }) => paramValue(request.json, steps),
       header: (name) => request.headers[name],
     },
+    targets: null,
   };
 }
 

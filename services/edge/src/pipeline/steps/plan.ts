@@ -1,5 +1,5 @@
 import type { PlanNode } from "@unigate/contracts";
-import { GatewayError, isObject, type JsonObject, jsonOf, type Planned, planConfig } from "@unigate/core";
+import { GatewayError, isObject, type JsonObject, jsonOf, type PlanLeaf, type Planned, planConfig } from "@unigate/core";
 import type { Run } from "../run-state.ts";
 import { planFactsOf, planViewOf } from "./plan-view.ts";
 
@@ -55,10 +55,20 @@ async function askRouter(run: Run): Promise<PlanNode> {
   const { outcome } = reply;
   if (outcome?.$case === "plan") {
     run.decision = decisionOf(reply.decisionJson);
+    collectProbes(outcome.value, run.probes);
     return outcome.value;
   }
   if (outcome?.$case === "refused") throw new GatewayError("no_target", outcome.value.message);
   throw new Error("the router asked for the config twice");
+}
+
+function collectProbes({ kind }: PlanNode, probes: PlanLeaf[]): void {
+  if (kind?.$case === "leaf") {
+    if (kind.value.probeToken !== "") probes.push(kind.value);
+    return;
+  }
+  const nodes = kind?.$case === "sequence" ? kind.value.steps : (kind?.value.racers ?? []);
+  for (const node of nodes) collectProbes(node, probes);
 }
 
 function decisionOf(json: Buffer): JsonObject {

@@ -82,17 +82,43 @@ export interface ReportRequest {
   outcomes: AttemptOutcome[];
 }
 
+/** One target tried to its end, its retries included. */
 export interface AttemptOutcome {
   tenant: Tenant | undefined;
   configId: string;
   optionPath: string;
+  /** What the caller got of the target; 0 = it was not tried, or its outcome says nothing about it. */
   status: number;
+  /** Until the head of the answer, the last try alone; 0 = there was none. */
   firstByteMs: number;
   totalMs: number;
-  inFlightDelta: number;
+  /** Leaf.probe_token of the plan. */
   probeToken: string;
   /** Unix ms. */
   at: number;
+  /** Of the config that was planned; with another one under the same id the outcome means nothing. */
+  configHash: Buffer;
+}
+
+export interface BreakersRequest {
+  tenant: Tenant | undefined;
+  configId: string;
+  configHash: Buffer;
+}
+
+export interface BreakersReply {
+  breakers: Breaker[];
+}
+
+export interface Breaker {
+  optionPath: string;
+  /** "closed", "open" or "half_open". */
+  state: string;
+  /** Since the first failure that counts. */
+  failures: number;
+  successes: number;
+  /** Unix ms; 0 = it is closed. Half-open: when the cooldown ended. */
+  openUntil: number;
 }
 
 function createBasePlanRequest(): PlanRequest {
@@ -806,9 +832,9 @@ function createBaseAttemptOutcome(): AttemptOutcome {
     status: 0,
     firstByteMs: 0,
     totalMs: 0,
-    inFlightDelta: 0,
     probeToken: "",
     at: 0,
+    configHash: Buffer.alloc(0),
   };
 }
 
@@ -832,14 +858,14 @@ export const AttemptOutcome: MessageFns<AttemptOutcome> = {
     if (message.totalMs !== 0) {
       writer.uint32(48).uint32(message.totalMs);
     }
-    if (message.inFlightDelta !== 0) {
-      writer.uint32(56).sint32(message.inFlightDelta);
-    }
     if (message.probeToken !== "") {
       writer.uint32(66).string(message.probeToken);
     }
     if (message.at !== 0) {
       writer.uint32(72).int64(message.at);
+    }
+    if (message.configHash.length !== 0) {
+      writer.uint32(82).bytes(message.configHash);
     }
     return writer;
   },
@@ -905,14 +931,6 @@ export const AttemptOutcome: MessageFns<AttemptOutcome> = {
             message.totalMs = reader.uint32();
             continue;
           }
-          case 7: {
-            if (tag !== 56) {
-              break;
-            }
-
-            message.inFlightDelta = reader.sint32();
-            continue;
-          }
           case 8: {
             if (tag !== 66) {
               break;
@@ -927,6 +945,14 @@ export const AttemptOutcome: MessageFns<AttemptOutcome> = {
             }
 
             message.at = longToNumber(reader.int64());
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.configHash = Buffer.from(reader.bytes());
             continue;
           }
         }
@@ -954,9 +980,248 @@ export const AttemptOutcome: MessageFns<AttemptOutcome> = {
     message.status = object.status ?? 0;
     message.firstByteMs = object.firstByteMs ?? 0;
     message.totalMs = object.totalMs ?? 0;
-    message.inFlightDelta = object.inFlightDelta ?? 0;
     message.probeToken = object.probeToken ?? "";
     message.at = object.at ?? 0;
+    message.configHash = object.configHash ?? Buffer.alloc(0);
+    return message;
+  },
+};
+
+function createBaseBreakersRequest(): BreakersRequest {
+  return { tenant: undefined, configId: "", configHash: Buffer.alloc(0) };
+}
+
+export const BreakersRequest: MessageFns<BreakersRequest> = {
+  encode(message: BreakersRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.tenant !== undefined) {
+      Tenant.encode(message.tenant, writer.uint32(10).fork()).join();
+    }
+    if (message.configId !== "") {
+      writer.uint32(18).string(message.configId);
+    }
+    if (message.configHash.length !== 0) {
+      writer.uint32(26).bytes(message.configHash);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BreakersRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBreakersRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.tenant = Tenant.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.configId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.configHash = Buffer.from(reader.bytes());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<BreakersRequest>): BreakersRequest {
+    return BreakersRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<BreakersRequest>): BreakersRequest {
+    const message = createBaseBreakersRequest();
+    message.tenant = (object.tenant !== undefined && object.tenant !== null)
+      ? Tenant.fromPartial(object.tenant)
+      : undefined;
+    message.configId = object.configId ?? "";
+    message.configHash = object.configHash ?? Buffer.alloc(0);
+    return message;
+  },
+};
+
+function createBaseBreakersReply(): BreakersReply {
+  return { breakers: [] };
+}
+
+export const BreakersReply: MessageFns<BreakersReply> = {
+  encode(message: BreakersReply, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.breakers) {
+      Breaker.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BreakersReply {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBreakersReply();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.breakers.push(Breaker.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<BreakersReply>): BreakersReply {
+    return BreakersReply.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<BreakersReply>): BreakersReply {
+    const message = createBaseBreakersReply();
+    message.breakers = object.breakers?.map((e) => Breaker.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseBreaker(): Breaker {
+  return { optionPath: "", state: "", failures: 0, successes: 0, openUntil: 0 };
+}
+
+export const Breaker: MessageFns<Breaker> = {
+  encode(message: Breaker, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.optionPath !== "") {
+      writer.uint32(10).string(message.optionPath);
+    }
+    if (message.state !== "") {
+      writer.uint32(18).string(message.state);
+    }
+    if (message.failures !== 0) {
+      writer.uint32(24).uint32(message.failures);
+    }
+    if (message.successes !== 0) {
+      writer.uint32(32).uint32(message.successes);
+    }
+    if (message.openUntil !== 0) {
+      writer.uint32(40).int64(message.openUntil);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Breaker {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBreaker();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.optionPath = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.state = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.failures = reader.uint32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.successes = reader.uint32();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.openUntil = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<Breaker>): Breaker {
+    return Breaker.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Breaker>): Breaker {
+    const message = createBaseBreaker();
+    message.optionPath = object.optionPath ?? "";
+    message.state = object.state ?? "";
+    message.failures = object.failures ?? 0;
+    message.successes = object.successes ?? 0;
+    message.openUntil = object.openUntil ?? 0;
     return message;
   },
 };
@@ -982,6 +1247,15 @@ export const RouterDefinition = {
       requestType: ReportRequest as typeof ReportRequest,
       requestStream: false,
       responseType: Empty as typeof Empty,
+      responseStream: false,
+      options: {},
+    },
+    /** The circuit breakers of one config that are not simply closed, as all replicas know them. */
+    breakers: {
+      name: "Breakers",
+      requestType: BreakersRequest as typeof BreakersRequest,
+      requestStream: false,
+      responseType: BreakersReply as typeof BreakersReply,
       responseStream: false,
       options: {},
     },
