@@ -141,7 +141,7 @@ describe.skipIf(!helm.available)("every variant of the chart", () => {
       expect(holders("UNIGATE_MASTER_KEY").sort()).toEqual(all ?? ["connector", "control", guardrail].sort());
       if (variant.engines !== "none") {
         expect(holders("UNIGATE_DATABASE_URL").sort()).toEqual(all ?? ["control", "logging"]);
-        expect(holders("UNIGATE_REDIS_URL").sort()).toEqual(all ?? (variant.mode === "compact" ? ["edge"] : ["cache", "policy"]));
+        expect(holders("UNIGATE_REDIS_URL").sort()).toEqual(all ?? (variant.mode === "compact" ? ["edge"] : ["cache", "policy", "router"]));
         expect(holders("UNIGATE_KAFKA_SASL_PASSWORD").sort()).toEqual(all ?? ["edge", "logging"]);
       }
       expect(pods.filter(({ container }) => container.envFrom !== undefined).map((pod) => pod.component)).toEqual(

@@ -25,7 +25,7 @@ describe.skipIf(!helm.available)("how many pods there are, and of which kind", (
   test("state in memory or on a disk means one pod, and a volume for what has to last", () => {
     expect(counts({ mode: "mesh" })).toEqual({
       edge: "2 Deployment",
-      router: "2 Deployment",
+      router: "1 Deployment",
       connector: "2 Deployment",
       guardrail: "2 Deployment",
       cache: "1 Deployment",
