@@ -20,7 +20,7 @@ export async function explainRequest(deps: EdgeDeps, request: GatewayRequest): P
   try {
     const run = newRun(deps, request, await resolveConfig(deps, request), bounded.call);
     const { compiled, id, version, origin } = run.config;
-    const plan = await planRequest(run);
+    const plan = await planRequest(run, true);
     const inOrder = leavesInOrder(plan);
     const targets: JsonObject[] = [];
     for (const leaf of inOrder.slice(0, MOST_TARGETS)) targets.push(await explainTarget(run, leaf, targets.length + 1));

@@ -9,16 +9,16 @@ const DEADLINE_MS = 1_000;
 /**
  * The plan of attempts. What depends on the request alone is planned here without a call; the router is asked for
  * what replicas have to know of each other, and when it is down the same code plans here and the decision says so
- * (mesh.md section 1.2).
+ * (mesh.md section 1.2). `explain`: nothing will be tried, so no breaker's probe is begun.
  */
-export async function planRequest(run: Run): Promise<PlanNode> {
+export async function planRequest(run: Run, explain = false): Promise<PlanNode> {
   if (!run.config.compiled.needsRouter) {
     const { plan, choices } = planHere(run);
     if (choices.length > 0) run.decision = { choices };
     return plan;
   }
   try {
-    return await askRouter(run);
+    return await askRouter(run, explain);
   } catch (error) {
     if (error instanceof GatewayError || run.call.cancel.cancelled) throw error;
     run.deps.log.warn({ traceId: run.request.trace.traceId, error: String(error) }, "router is unavailable; the edge plans alone");
@@ -32,7 +32,7 @@ function planHere(run: Run): Planned {
   return planConfig(run.config.compiled, planViewOf(run));
 }
 
-async function askRouter(run: Run): Promise<PlanNode> {
+async function askRouter(run: Run, explain: boolean): Promise<PlanNode> {
   const { config, request } = run;
   const call = { ...request.call, deadline: Math.min(run.call.deadline, run.deps.clock.now() + DEADLINE_MS) };
   const ask = (configJson: Buffer) =>
@@ -45,7 +45,7 @@ async function askRouter(run: Run): Promise<PlanNode> {
         facts: planFactsOf(run),
         tried: [],
         branch: NO_HASH,
-        explain: false,
+        explain,
         principalId: request.principal.key.id,
       },
       call,
