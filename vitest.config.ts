@@ -6,6 +6,9 @@ const source = { resolve: { conditions: ["unigate:source", "node"] }, ssr: { res
 /** Ways over the network and whole processes on a busy machine: what fails once may pass on a second try, and is named at the end. */
 const retry = process.env["CI"] === "true" ? 1 : 0;
 
+/** Of projects with property tests. */
+const setupFiles = ["test/property-seed.ts"];
+
 const project = (name: string, include: string[], more: object = {}) => ({
   ...source,
   // No file changes what belongs to the process: sharing it saves loading every module again for each of them.
@@ -17,13 +20,13 @@ export default defineConfig({
     maxWorkers: 2,
     teardownTimeout: 30_000,
     projects: [
-      project("unit", ["packages/*/src/**/*.test.ts", "services/*/src/**/*.test.ts"]),
-      project("contract", ["test/contract/**/*.test.ts"], { retry }),
+      project("unit", ["packages/*/src/**/*.test.ts", "services/*/src/**/*.test.ts"], { setupFiles }),
+      project("contract", ["test/contract/**/*.test.ts"], { setupFiles, retry }),
       project("architecture", ["test/architecture/**/*.test.ts"]),
       project("helm", ["test/helm/**/*.test.ts"], { testTimeout: 60_000, hookTimeout: 120_000 }),
       project("conformance", ["test/conformance/**/*.test.ts"]),
       // Each file imports suites of other projects, over engines of its own.
-      project("containers", ["test/containers/**/*.test.ts"], { isolate: true, hookTimeout: 120_000, retry }),
+      project("containers", ["test/containers/**/*.test.ts"], { setupFiles, isolate: true, hookTimeout: 120_000, retry }),
       project("robustness", ["test/robustness/**/*.test.ts"], { testTimeout: 60_000, hookTimeout: 120_000 }),
       project("e2e", ["test/e2e/**/*.test.ts"], {
         environment: "./test/e2e/worker-environment.ts",
