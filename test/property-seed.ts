@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import fc, { type RunDetails } from "fast-check";
+import { configureGlobal, defaultReportMessage, type RunDetails } from "fast-check";
 import { expect } from "vitest";
 
 /** Of every property in CI: what fails there was changed there. Elsewhere each run looks somewhere else. */
@@ -10,12 +10,12 @@ const seed = asked !== "" ? Number(asked) : process.env["CI"] === "true" ? CI_SE
 if (seed !== undefined && !Number.isSafeInteger(seed))
   throw new Error(`UNIGATE_TEST_SEED is "${asked}"; expected the whole number that a failed property told`);
 
-fc.configureGlobal({ ...(seed === undefined ? {} : { seed }), reporter: failWithCommand });
+configureGlobal({ ...(seed === undefined ? {} : { seed }), reporter: failWithCommand });
 
 /** What fast-check says of a property that failed, and the command that fails again. */
 function failWithCommand(details: RunDetails<unknown>): void {
   if (!details.failed) return;
   const file = relative(process.cwd(), expect.getState().testPath ?? "");
   const command = `UNIGATE_TEST_SEED=${details.seed} npx vitest run ${file}`;
-  throw new Error(`${fc.defaultReportMessage(details)}\n\nThe same again: ${command}`, { cause: details.errorInstance });
+  throw new Error(`${defaultReportMessage(details)}\n\nThe same again: ${command}`, { cause: details.errorInstance });
 }

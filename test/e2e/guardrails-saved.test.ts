@@ -1,5 +1,14 @@
 import type { JsonObject } from "@unigate/core";
-import { chatReply, chatStreamReply, gatewayModes, jsonReply, type ReceivedRequest, type Reply, until } from "@unigate/testkit";
+import {
+  chatReply,
+  chatStreamReply,
+  gatewayModes,
+  jsonReply,
+  type ReceivedRequest,
+  type Reply,
+  requirement,
+  until,
+} from "@unigate/testkit";
 import { describe, expect, test } from "vitest";
 import { type Answer, chat, readStream, target, withConfig } from "./http.ts";
 import { logsOf } from "./logs.ts";
@@ -126,7 +135,7 @@ describe.each(gatewayModes)("saved guardrails, %s", (mode) => {
   });
 });
 
-describe("saved guardrails while their service is down", () => {
+describe.skipIf(!requirement("long").available)("saved guardrails while their service is down", () => {
   const strict = none({ failOnError: true });
   const stage = useStage("mesh", {
     restart: true,

@@ -103,7 +103,7 @@ describe.each(gatewayModes)("streams, %s", (mode) => {
       expect(written).toBeLessThan(count);
       connection.resume();
       await until("the rest", () => connection.endsWith("0\r\n\r\n"), 30_000);
-      expect(connection.received().split("z").length - 1).toBe(count * size);
+      expect(connection.received().replaceAll(/[^z]+/g, "").length).toBe(count * size);
       connection.leave();
     });
   });

@@ -1,0 +1,58 @@
+// Runs vitest and counts. Its progress is shown as it comes.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
+
+export function secondsSince(started) {
+  return `${((performance.now() - started) / 1000).toFixed(1)} s`;
+}
+
+/**
+ * Runs suites by a Node and gives { passed, skipped, failed }. Every process that they start is of the same Node. A suite
+ * that could not be read at all counts as one failed test.
+ */
+export async function runSuites({ title, words, node = process.execPath, environment = process.env }) {
+  const started = performance.now();
+  const folder = mkdtempSync(join(tmpdir(), "unigate-test-report-"));
+  const file = join(folder, "report.json");
+  process.stdout.write(`${title}: vitest\n`);
+  try {
+    const reports = [
+      "--reporter=default",
+      "--reporter=json",
+      `--reporter=${join(root, "packages/tooling/second-tries.reporter.mjs")}`,
+      `--outputFile.json=${file}`,
+    ];
+    const env = { ...environment, PATH: [dirname(node), environment.PATH].join(delimiter) };
+    const program = join(root, "node_modules/vitest/vitest.mjs");
+    const vitest = spawn(node, [program, "run", ...reports, ...words], { cwd: root, env, stdio: "inherit" });
+    const [status] = await once(vitest, "close");
+    process.stdout.write(`${title}: vitest ... ${status === 0 ? "ok" : "FAILED"}, ${secondsSince(started)}\n`);
+    return counts(existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : null, status);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** An exit code that no failed test explains (an unhandled error, a crash, no test at all) is a failure too. */
+function counts(report, status) {
+  const passed = report?.numPassedTests ?? 0;
+  const skipped = (report?.numPendingTests ?? 0) + (report?.numTodoTests ?? 0);
+  const unread = (report?.testResults ?? []).filter((suite) => suite.status === "failed" && suite.assertionResults.length === 0);
+  const failed = (report?.numFailedTests ?? 0) + unread.length;
+  return { passed, skipped, failed: failed === 0 && status !== 0 ? 1 : failed };
+}
+
+/** The last lines of a test command. The very last is "N passed, N failed". */
+export function close(results, started) {
+  const sum = (name) => results.reduce((total, result) => total + result[name], 0);
+  const [skipped, failed] = [sum("skipped"), sum("failed")];
+  if (skipped > 0) process.stdout.write(`${skipped} skipped; each suite that lacks something says above what it needs\n`);
+  process.stdout.write(`Took ${secondsSince(started)}\n${sum("passed")} passed, ${failed} failed\n`);
+  process.exitCode = failed === 0 ? 0 : 1;
+}
