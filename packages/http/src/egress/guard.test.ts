@@ -64,6 +64,7 @@ describe("spelling that is refused", () => {
     [`https://example.com/${"a".repeat(2029)}`, "longer than 2048"],
     ["https://", "not a URL"],
     ["https:///example.com", "not written plainly"],
+    ["https:///[2606:4700::1]", "not written plainly"],
     ["https://[::1", "not a URL"],
     ["https://example.com:65536/", "not a URL"],
     ["https://example.com:0/", "port"],

@@ -35,7 +35,7 @@ function hostFault(authority: string, url: URL): string | null {
     if (!PORT.test(port) || Number(port) < 1) return "its port is not between 1 and 65535";
   }
   const host = (portAt < 0 ? authority : authority.slice(0, portAt)).toLowerCase();
-  if (url.hostname.startsWith("[")) return null;
+  if (host.startsWith("[") && url.hostname.startsWith("[")) return null;
   // WHATWG parsing turns 2130706433, 0x7f.1, 017700000001, %31 and full-width digits into plain addresses and names.
   if (host !== url.hostname) return `its host is not written plainly (it means "${url.hostname}")`;
   if (host.endsWith(".")) return "its host ends with a dot";
