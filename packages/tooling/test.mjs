@@ -6,12 +6,15 @@ import { join } from "node:path";
 import { runOnLts } from "./lts.mjs";
 import { close, root, runSuites, secondsSince } from "./suites.mjs";
 
-/** What is checked before the suites: title, program of node_modules/.bin, its words, the folder it runs in. */
+/**
+ * What is checked before the suites: title, program of node_modules/.bin, its words, the folder it runs in. They run beside
+ * each other, so threads within the compiler would only check some things more than once.
+ */
 const CHECKS = [
   ["Lint: oxlint", "oxlint", ["--type-aware"], root],
   ["Format: biome", "biome", ["check", "."], root],
   ["Lint: buf", "buf", ["lint"], join(root, "proto")],
-  ["Types of the tests", "tsc", ["-p", "test/tsconfig.json", "--noEmit"], root],
+  ["Types of the tests", "tsc", ["-p", "test/tsconfig.json", "--noEmit", "--singleThreaded"], root],
   ["Dead code: knip", "knip", ["--no-progress"], root],
 ];
 
