@@ -26,14 +26,23 @@ export interface GatewayRequest {
   readonly metadata: Readonly<Record<string, string>>;
   /** The client's own timeout for each attempt, ms; null = as the config says. */
   readonly requestTimeoutMs: number | null;
+  /** Whether the answer tells how its target was found (`x-gateway-debug-decision`). */
+  readonly tellDecision: boolean;
   /** Unix ms. */
   readonly receivedAt: number;
 }
 
 /** What the pipeline answers: one body, or a stream that must be read to its end or returned. */
 export type GatewayReply =
-  | { readonly kind: "unary"; readonly status: number; readonly headers: ReplyHeaders; readonly body: Buffer }
-  | { readonly kind: "stream"; readonly status: number; readonly headers: ReplyHeaders; readonly chunks: AsyncIterable<Uint8Array> };
+  | (ReplyHead & { readonly kind: "unary"; readonly body: Buffer })
+  | (ReplyHead & { readonly kind: "stream"; readonly chunks: AsyncIterable<Uint8Array> });
+
+interface ReplyHead {
+  readonly status: number;
+  readonly headers: ReplyHeaders;
+  /** Name and value of what follows the body; null = nothing. */
+  readonly trailer: [string, string] | null;
+}
 
 /** Flat pairs, as node:http takes them: name, value, name, value. */
 export type ReplyHeaders = string[];

@@ -13,7 +13,8 @@ export interface Route {
 
 /** What a request to a provider needs. */
 export const INFERENCE = ["completions.write"] as const;
-const LOGS = ["logs.view", "logs.list", "logs.read"] as const;
+/** What reading logs needs, any one of them. */
+export const LOGS = ["logs.view", "logs.list", "logs.read"] as const;
 
 export const routes: readonly Route[] = [
   { method: "POST", path: "/chat/completions", kind: "chat", scopes: INFERENCE, summary: "Chat completion, unary or streamed" },

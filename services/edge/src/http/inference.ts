@@ -6,7 +6,9 @@ import type { EdgeDeps } from "../deps.ts";
 import { checkChat } from "../endpoints/chat.ts";
 import type { GatewayRequest } from "../gateway-request.ts";
 import { readMetadata } from "../metadata.ts";
+import { requireScope } from "../principal.ts";
 import { type BodyBudget, readBody, streamBody } from "../read-body.ts";
+import { LOGS } from "../routes.ts";
 import { respond } from "./respond.ts";
 
 /** A request that came in, identified and matched to a path. */
@@ -130,8 +132,16 @@ function gatewayRequest(
     upload,
     metadata: readMetadata(headers["x-gateway-metadata"]),
     requestTimeoutMs: readTimeout(headers["x-gateway-request-timeout"]),
+    tellDecision: mayTellDecision(incoming),
     receivedAt: incoming.receivedAt,
   };
+}
+
+/** A decision tells of other targets and their states: as a log does, so it needs the same right. */
+function mayTellDecision({ headers, identity }: Incoming): boolean {
+  if (headers["x-gateway-debug-decision"] !== "true") return false;
+  requireScope(identity.principal, LOGS);
+  return true;
 }
 
 function readTimeout(text: string | undefined): number | null {

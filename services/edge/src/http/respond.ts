@@ -32,12 +32,12 @@ async function writeReply(response: ServerResponse, reply: GatewayReply, cancel:
   if (reply.kind === "unary") {
     // A failure after the status 200 of a heartbeat can only be told in-band, and never ends in [DONE].
     if (committed) response.end(`data: ${reply.body.toString("utf8")}\n\n`);
-    else writeUnary(response, reply.status, reply.headers, reply.body);
+    else writeUnary(response, reply.status, reply.headers, reply.body, reply.trailer);
     return;
   }
   if (!committed && !response.destroyed) {
     closeUnlessRead(response);
-    response.writeHead(reply.status, reply.headers);
+    response.writeHead(reply.status, reply.trailer === null ? reply.headers : [...reply.headers, "trailer", reply.trailer[0]]);
   }
   await writeChunks(response, reply, cancel, () => heartbeat?.touch());
 }

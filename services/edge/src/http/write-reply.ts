@@ -7,10 +7,18 @@ const LINGER_BYTES = 4 * 1024 * 1024;
 const LINGER_MS = 2_000;
 
 /** Answers with one body. */
-export function writeUnary(response: ServerResponse, status: number, headers: readonly string[], body: Buffer): void {
+export function writeUnary(
+  response: ServerResponse,
+  status: number,
+  headers: readonly string[],
+  body: Buffer,
+  trailer: GatewayReply["trailer"] = null,
+): void {
   if (response.headersSent || response.destroyed) return;
   closeUnlessRead(response);
-  response.writeHead(status, [...headers, "content-length", String(body.length)]);
+  // A body of announced length has no trailers.
+  response.writeHead(status, [...headers, ...(trailer === null ? ["content-length", String(body.length)] : ["trailer", trailer[0]])]);
+  if (trailer !== null) response.addTrailers([trailer]);
   if (response.req.complete) response.end(body);
   else lingeringEnd(response, body);
 }
@@ -72,6 +80,7 @@ export async function writeChunks(
       onWrite();
       if (!response.write(chunk)) await drained(response, cancel);
     }
+    if (reply.trailer !== null) response.addTrailers([reply.trailer]);
     response.end();
   } catch {
     // Only a proxied stream throws: its client must see the break, not a clean end.

@@ -13,6 +13,7 @@ import { resolveHooks } from "./steps/resolve-hooks.ts";
 import type { ResolvedTarget } from "./steps/resolve-target.ts";
 import { rewriteBody, type ShapedBody } from "./steps/shape-body.ts";
 import type { RetryRecord, TargetOutcome } from "./target-outcome.ts";
+import { noteGoesOn, noteTried } from "./tried.ts";
 
 /**
  * Walks the plan: a leaf is tried, a sequence goes on while the status of a step is in its set. The last outcome is
@@ -20,14 +21,18 @@ import type { RetryRecord, TargetOutcome } from "./target-outcome.ts";
  */
 export async function attemptPlan(run: Run, plan: PlanNode, first: AdmittedTarget | null): Promise<TargetOutcome> {
   const { kind } = plan;
-  if (kind?.$case === "leaf")
-    return reportOutcome(run, kind.value, await attemptTarget(run, first ?? (await admitTarget(run, kind.value))));
+  if (kind?.$case === "leaf") {
+    const tried = await attemptTarget(run, first ?? (await admitTarget(run, kind.value)));
+    noteTried(run, tried);
+    return reportOutcome(run, kind.value, tried);
+  }
   const steps = kind?.$case === "sequence" ? kind.value.steps : (kind?.value.racers.slice(0, 1) ?? []);
   let outcome: TargetOutcome | null = null;
   for (const [index, step] of steps.entries()) {
     outcome = await attemptPlan(run, step, index === 0 ? first : null);
     const isLast = index === steps.length - 1;
     if (isLast || kind?.$case !== "sequence" || !goesOn(run, outcome, kind.value.onStatuses, kind.value.anyNon2xx)) return outcome;
+    noteGoesOn(run);
     recordAttempt(run, outcome);
     await outcome.result.stream?.parts.return?.();
   }

@@ -36,6 +36,7 @@ function running() {
     config: { id: "", version: "" },
     metadata: {},
     decision: {},
+    tried: [],
     limits: { isReserved: true, ofRequest: [], ofTarget: [] },
     hooks: newHookState(),
   } as unknown as Run;

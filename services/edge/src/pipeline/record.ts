@@ -6,6 +6,7 @@ import { answeredStatus, type Run } from "./run-state.ts";
 import { serverAddress } from "./server-address.ts";
 import { settle } from "./steps/settle.ts";
 import type { TargetOutcome } from "./target-outcome.ts";
+import { decisionRecord } from "./tried.ts";
 
 /** How an attempt ended, as far as its outcome does not say. */
 export interface Ending {
@@ -147,10 +148,7 @@ function headOf(run: Run, time: number): LogHead {
   head.method = request.method;
   head.path = request.path;
   head.metadata = cutMetadata(run.metadata);
-  for (const _ in run.decision) {
-    head.decision = run.decision;
-    break;
-  }
+  head.decision = decisionRecord(run);
   return head;
 }
 

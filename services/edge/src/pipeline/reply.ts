@@ -2,6 +2,7 @@ import { bufferOfJson, errorBody, isObject, type JsonObject, jsonOf } from "@uni
 import type { GatewayReply, ReplyHeaders } from "../gateway-request.ts";
 import { answerHeaders } from "./answer-headers.ts";
 import { asStream } from "./as-stream.ts";
+import { DECISION, decisionText, isTrailer } from "./decision-header.ts";
 import { finishRun } from "./finish.ts";
 import { answeredStatus, type Run } from "./run-state.ts";
 import { storeAnswer } from "./steps/look-up.ts";
@@ -14,12 +15,15 @@ const SSE_TYPE = ["content-type", "text/event-stream; charset=utf-8", "cache-con
 /** The answer to the client. `done` is called once, after settlement and log record. */
 export function replyOf(run: Run, outcome: TargetOutcome, done: () => void): GatewayReply {
   const headers = answerHeaders(run, outcome);
+  const trailer = tellDecision(run, headers);
   const { result } = outcome;
   if (result.stream !== null) {
     if (run.request.surface !== "proxy") headers.push(...SSE_TYPE);
-    return { kind: "stream", status: answeredStatus(run, result.status), headers, chunks: streamReply(run, outcome, result.stream, done) };
+    const chunks = streamReply(run, outcome, result.stream, done);
+    return { kind: "stream", status: answeredStatus(run, result.status), headers, trailer, chunks };
   }
-  if (outcome.cache.hit !== null && result.failure === null && outcome.shaped.stream) return replayedStream(run, outcome, headers, done);
+  if (outcome.cache.hit !== null && result.failure === null && outcome.shaped.stream)
+    return replayedStream(run, outcome, headers, trailer, done);
   if (run.request.surface !== "proxy" || result.body === null || result.failure !== null) headers.push(...JSON_TYPE);
   const body = withHookResults(run, bodyOf(outcome));
   if (result.status === 200 && result.body !== null && run.hooks.before.length + run.hooks.after.length === 0) {
@@ -33,7 +37,16 @@ export function replyOf(run: Run, outcome: TargetOutcome, done: () => void): Gat
   }
   finishRun(run, outcome, { body, end: null, cancelled: run.call.cancel.reason === "client_gone" });
   done();
-  return { kind: "unary", status: answeredStatus(run, result.status), headers, body };
+  return { kind: "unary", status: answeredStatus(run, result.status), headers, trailer, body };
+}
+
+/** Adds the decision to the headers, where it is asked for; one that is too long for a header is given back. */
+function tellDecision(run: Run, headers: ReplyHeaders): GatewayReply["trailer"] {
+  const text = decisionText(run);
+  if (text === null) return null;
+  if (isTrailer(text)) return [DECISION, text];
+  headers.push(DECISION, text);
+  return null;
 }
 
 /** The upstream's bytes, or the envelope of an error that the gateway made. */
@@ -65,7 +78,13 @@ function withHookResults(run: Run, body: Buffer): Buffer {
 }
 
 /** A stored answer for a client that wants a stream (behaviour section 6). */
-function replayedStream(run: Run, outcome: TargetOutcome, headers: ReplyHeaders, done: () => void): GatewayReply {
+function replayedStream(
+  run: Run,
+  outcome: TargetOutcome,
+  headers: ReplyHeaders,
+  trailer: GatewayReply["trailer"],
+  done: () => void,
+): GatewayReply {
   headers.push(...SSE_TYPE);
   const body = bodyOf(outcome);
   async function* chunks() {
@@ -73,5 +92,5 @@ function replayedStream(run: Run, outcome: TargetOutcome, headers: ReplyHeaders,
     finishRun(run, outcome, { body, end: null, cancelled: false });
     done();
   }
-  return { kind: "stream", status: answeredStatus(run, outcome.result.status), headers, chunks: chunks() };
+  return { kind: "stream", status: answeredStatus(run, outcome.result.status), headers, trailer, chunks: chunks() };
 }

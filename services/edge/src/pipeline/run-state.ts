@@ -4,6 +4,7 @@ import type { EdgeDeps } from "../deps.ts";
 import type { GatewayRequest } from "../gateway-request.ts";
 import { mergeMetadata } from "../metadata.ts";
 import { type LeafHooks, NO_HOOKS } from "./steps/resolve-hooks.ts";
+import type { Tried } from "./tried.ts";
 
 /** A config ready to run one request. */
 export interface RequestConfig {
@@ -34,6 +35,8 @@ export interface Run {
   readonly limits: LimitState;
   /** What planning decided, for the log. */
   decision: JsonObject;
+  /** Targets tried, the last ones, for the decision. */
+  readonly tried: Tried[];
   /** Targets of the plan that are probes of half-open breakers, until their outcome is told. */
   readonly probes: PlanLeaf[];
   /** Its number in the spool, once it is admitted; 0 before. */
@@ -53,6 +56,7 @@ export function newRun(deps: EdgeDeps, request: GatewayRequest, config: RequestC
     attempts: 0,
     limits: { isReserved: false, ofRequest: [], ofTarget: [] },
     decision: {},
+    tried: [],
     probes: [],
     spoolNumber: 0,
     hooks: newHookState(),
