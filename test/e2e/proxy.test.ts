@@ -320,6 +320,8 @@ describe.each(gatewayModes)("proxy and other paths, %s", (mode) => {
       expect(metrics.headers["content-type"]).toContain("text/plain");
       expect(metrics.text).toMatch(/^unigate_requests_total\{.*surface="chat".*class="2xx".*\} [1-9]/m);
       expect(metrics.text).toContain("process_cpu_seconds_total");
+      // The suites also run on other releases of Node: then so does what they start.
+      expect(metrics.text).toContain(`nodejs_version_info{version="${process.version}"`);
     });
 
     test("every answer of /v1 has a trace id and a request id", async () => {
