@@ -23,6 +23,8 @@ const CREDENTIAL =
   /(?:^|-)(?:authorization|authentication|api-?key|subscription-key|functions-key|cookie2?|credentials?|password|secret|token)$/;
 const OWN_PREFIX = "x-gateway-";
 const OTHER_PREFIX = "x-portkey-";
+/** An inline config holds credentials. */
+const CONFIG_HEADER = "x-gateway-config";
 /** The gateway's own headers that tell nothing but where a request stands in a trace. */
 const TRACE_HEADERS = new Set(["x-gateway-trace-id", "x-gateway-span-id"]);
 
@@ -45,4 +47,9 @@ export function headerForCheck(name: string): string | null {
   const own = lower.startsWith(OTHER_PREFIX) ? OWN_PREFIX + lower.slice(OTHER_PREFIX.length) : lower;
   if (TRACE_HEADERS.has(own)) return own;
   return mayReachProvider(own) && !CREDENTIAL.test(own) ? own : null;
+}
+
+/** Whether a header, by its lower-case name, may decide where a request goes: not one that carries a credential. */
+export function mayDecideRoute(name: string): boolean {
+  return !OF_THE_CLIENT.has(name) && !CREDENTIAL.test(name) && name !== CONFIG_HEADER;
 }

@@ -37,6 +37,7 @@ export { ERRORS, type ErrorCode, errorBody, GatewayError, toGatewayError, typeOf
 export { headerForCheck, isConnectionHeader, mayReachProvider } from "./forwardable-header.ts";
 export { newId, newSpanId, newTraceId, newUuid } from "./ids.ts";
 export { bufferOfJson, deeperThan, isObject, type JsonObject, jsonOf, MAX_JSON_DEPTH } from "./json.ts";
+export { compilePattern, type LinearPattern } from "./linear-pattern.ts";
 export { type ModelAccess, mayUseModel } from "./model-access.ts";
 export { paramValue } from "./param-value.ts";
 export { parseJsonBody } from "./parse-json-body.ts";

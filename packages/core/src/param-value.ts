@@ -2,10 +2,10 @@
 export type Scalar = string | number | boolean | null;
 
 /** Longest text that a condition looks at; a longer one counts as missing, never as its first part. */
-const MAX_SCALAR_TEXT = 65_536;
+export const MAX_SCALAR_TEXT = 65_536;
 
 /** Whether `value` can be compared; a text that is too long cannot. */
-function isScalar(value: unknown): value is Scalar {
+export function isScalar(value: unknown): value is Scalar {
   if (typeof value === "string") return value.length <= MAX_SCALAR_TEXT;
   return typeof value === "number" || typeof value === "boolean" || value === null;
 }

@@ -386,30 +386,40 @@ describe("numbers of targets (behaviour 1.2)", () => {
   const fallback = (targets: unknown[]) => ({ strategy: { mode: "fallback" }, targets });
   const many = (count: number) => Array.from({ length: count }, () => MOCK);
 
-  test("100 at the root, 50 below", () => {
-    expect(compiled(fallback(many(100))).leaves).toHaveLength(100);
-    expect(compiled(fallback([fallback(many(50))])).leaves).toHaveLength(50);
-    expect(problems(compileConfig(fallback(many(101)), "saved"))).toEqual(["targets: at most 100 targets, found 101"]);
-    expect(problems(compileConfig(fallback([fallback(many(51))]), "inline"))).toEqual(["targets[0].targets: at most 50 targets, found 51"]);
+  const conditional = (targets: unknown[]) => ({
+    strategy: { mode: "conditional", conditions: [{ query: {}, then: "a" }], default: "a" },
+    targets: [{ ...MOCK, name: "a" }, ...targets],
+  });
+  const below = (found: number) => `at most 50 targets at all depths below one target of the root, found ${found}`;
+
+  test.each(["saved", "inline"] as const)("100 at the root, 50 below each of them (%s)", (origin) => {
+    expect(compiled(fallback(many(100)), origin).leaves).toHaveLength(100);
+    expect(compiled(fallback([fallback(many(50)), fallback(many(50))]), origin).leaves).toHaveLength(100);
+    expect(problems(compileConfig(fallback(many(101)), origin))).toEqual(["targets: at most 100 targets, found 101"]);
+    expect(problems(compileConfig(fallback([MOCK, fallback(many(51))]), origin))).toEqual([`targets[1].targets: ${below(51)}`]);
+  });
+
+  test("below a target of the root all depths count together", () => {
+    const spread = (count: number) => fallback([fallback(many(count)), fallback([fallback(many(20))])]);
+    expect(compiled(fallback([spread(27)])).leaves).toHaveLength(47);
+    expect(problems(compileConfig(fallback([MOCK, spread(28)]), "saved"))).toEqual([`targets[1].targets: ${below(51)}`]);
   });
 
   test("a conditional root may have 1000", () => {
-    const conditional = (count: number) => ({
-      strategy: { mode: "conditional", conditions: [{ query: {}, then: "a" }], default: "a" },
-      targets: many(count),
-    });
-    expect(problems(compileConfig(conditional(1_000), "saved")).join()).not.toContain("at most");
-    expect(problems(compileConfig(conditional(1_001), "saved"))).toContain("targets: at most 1000 targets, found 1001");
+    expect(compiled(conditional(many(999))).leaves).toHaveLength(1_000);
+    expect(problems(compileConfig(conditional(many(1_000)), "saved"))).toEqual(["targets: at most 1000 targets, found 1001"]);
+    expect(problems(compileConfig(fallback([conditional(many(50))]), "saved"))).toEqual([`targets[0].targets: ${below(51)}`]);
   });
 
   test("10,000 targets neither crash nor stall", { timeout: 60_000 }, () => {
     const wrong = Array.from({ length: 10_000 }, (_, index) => ({ provider: "@a", [`provder_${index}`]: 1, retry: {} }));
+    const wide = fallback(Array.from({ length: 100 }, () => fallback([fallback(many(50)), fallback(many(50))])));
     for (const origin of ["saved", "inline"] as const) {
-      expect(problems(compileConfig(fallback(many(10_000)), origin))).toEqual(["targets: at most 100 targets, found 10000"]);
-      expect(problems(compileConfig(fallback(wrong), origin))).toEqual(["targets: at most 100 targets, found 10000"]);
+      for (const targets of [many(10_000), wrong])
+        expect(problems(compileConfig(fallback(targets), origin))).toEqual(["targets: at most 100 targets, found 10000"]);
+      expect(problems(compileConfig(fallback([fallback(many(10_000))]), origin))).toEqual([`targets[0].targets: ${below(10_000)}`]);
+      expect(problems(compileConfig(wide, origin))).toEqual([`targets[0].targets: ${below(102)}`]);
     }
-    const nested = fallback(Array.from({ length: 100 }, () => fallback([fallback(many(50)), fallback(many(50))])));
-    expect(compiled(nested).leaves).toHaveLength(10_000);
     const nowhere = fallback(Array.from({ length: 100 }, () => fallback(Array.from({ length: 50 }, () => ({})))));
     expect(problems(compileConfig(nowhere, "saved"))).toHaveLength(20);
   });

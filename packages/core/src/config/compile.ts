@@ -1,4 +1,7 @@
+import { newReading, type Reading } from "../conditions/reading.ts";
 import { bufferOfJson, type JsonObject } from "../json.ts";
+import { compileConditional } from "./compile-conditional.ts";
+import { compileSticky } from "./compile-sticky.ts";
 import { SETTING_FIELDS } from "./fields.ts";
 import { type Inherited, inherit, NOTHING_INHERITED } from "./inherit.ts";
 import { MAX_PROBLEMS, readConfig } from "./read.ts";
@@ -19,18 +22,22 @@ const NO_SETTINGS = Buffer.alloc(0);
 export function compileConfig(json: unknown, origin: "saved" | "inline"): CompileResult {
   const read = readConfig(json, origin);
   if (!read.ok) return read;
-  const building: Building = { leaves: [], problems: [], saved: origin === "saved", needsRouter: false };
+  const problems: ConfigProblem[] = [];
+  const building: Building = { leaves: [], problems, reading: newReading(problems), saved: origin === "saved", needsRouter: false };
   const root = compileNode(building, read.node, NOTHING_INHERITED, "", false);
-  if (building.problems.length > 0) return { ok: false, problems: building.problems.slice(0, MAX_PROBLEMS) };
-  const { leaves } = building;
+  if (problems.length > 0) return { ok: false, problems: problems.slice(0, MAX_PROBLEMS) };
+  const { leaves, reading } = building;
   // The only target has nothing to be left for: its breaker would always be bypassed.
   const needsRouter = building.needsRouter || (leaves.length > 1 && leaves.some((leaf) => leaf.breaker !== null));
-  return { ok: true, config: { root, leaves, warnings: read.warnings, needsRouter, neededParams: [], neededHeaders: [] } };
+  const needed = { neededParams: [...reading.params.values()], neededHeaders: [...reading.headers] };
+  return { ok: true, config: { root, leaves, warnings: read.warnings, needsRouter, ...needed } };
 }
 
 interface Building {
   readonly leaves: CompiledLeaf[];
   readonly problems: ConfigProblem[];
+  /** Of conditions and hash fields. */
+  readonly reading: Reading;
   readonly saved: boolean;
   needsRouter: boolean;
 }
@@ -38,44 +45,39 @@ interface Building {
 function compileNode(building: Building, node: ConfigNode, parent: Inherited, path: string, isTarget: boolean): CompiledNode {
   building.problems.push(...nodeProblems(node, path, isTarget, building.saved));
   const own = inherit(parent, node);
-  if (node.strategy === undefined || node.targets === undefined) return compileLeaf(building, node, own, path);
+  const { strategy, targets } = node;
+  if (strategy === undefined || targets === undefined) return compileLeaf(building, node, own, path);
 
-  const { mode } = node.strategy;
-  const children = node.targets.map((target, index) => ({
-    target,
-    node: compileNode(building, target, own, joined(path, `targets[${index}]`), true),
-  }));
-  if (node.strategy.select !== undefined && node.strategy.select !== "weighted") building.needsRouter = true;
-  switch (mode) {
+  const optionPath = optionPathOf(path);
+  const children = targets.map((target, index) => compileNode(building, target, own, joined(path, `targets[${index}]`), true));
+  if (strategy.select !== undefined && strategy.select !== "weighted") building.needsRouter = true;
+  switch (strategy.mode) {
     case "loadbalance":
       return {
         kind: "loadbalance",
-        path: optionPathOf(path),
-        children: children.map((child) => ({ weight: child.target.weight ?? 1, node: child.node })),
+        path: optionPath,
+        children: children.map((child, index) => ({ weight: targets[index]?.weight ?? 1, node: child })),
+        sticky: compileSticky(building.reading, node, path, optionPath),
       };
     case "fallback": {
-      const leaveOn = node.strategy.on_status_codes ?? node.on_status_codes ?? null;
+      const leaveOn = strategy.on_status_codes ?? node.on_status_codes ?? null;
       return {
         kind: "fallback",
-        path: optionPathOf(path),
-        children: children.map((child) => ({ leaveOn: child.target.on_status_codes ?? leaveOn, node: child.node })),
+        path: optionPath,
+        children: children.map((child, index) => ({ leaveOn: targets[index]?.on_status_codes ?? leaveOn, node: child })),
       };
     }
     case "conditional":
-      building.problems.push({
-        path: joined(path, "strategy.mode"),
-        message: 'expected "single", "loadbalance" or "fallback"; conditional routing is not available yet',
-      });
-      return { kind: "single", child: firstOf(children) };
-    default:
+      return compileConditional(building.reading, node, children, path, optionPath);
+    case "single":
       return { kind: "single", child: firstOf(children) };
   }
 }
 
-function firstOf(children: readonly { readonly node: CompiledNode }[]): CompiledNode {
-  const first = children[0];
+function firstOf(children: readonly CompiledNode[]): CompiledNode {
+  const [first] = children;
   if (first === undefined) throw new Error("the schema lets no empty list of targets through");
-  return first.node;
+  return first;
 }
 
 function compileLeaf(building: Building, node: ConfigNode, own: Inherited, path: string): CompiledNode {

@@ -6,7 +6,8 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   "strategy.mode":
     "single: the first target. loadbalance: by weight. fallback: one after the other. conditional: by what the request says.",
   "strategy.conditions": "Rules of the conditional mode, in order: the first that is true decides.",
-  "conditions.query": "What the request must be: metadata.<key>, params.<key> or url.pathname, compared with a value or with operators.",
+  "conditions.query":
+    "What the request must be: metadata.<key>, params.<path>, headers.<name> or url.pathname, compared with a value or with $eq, $ne, $gt, $gte, $lt, $lte, $in, $nin or $regex; $and and $or take lists of queries.",
   "conditions.then": "Name of the target that is taken.",
   "strategy.default": "Name of the target that is taken when no condition is true.",
   "strategy.on_status_codes": `${STATUSES} after which a fallback goes on; by default every one outside 200 to 299.`,

@@ -122,6 +122,7 @@ function withStrategyRules(strategy: unknown): JsonObject {
   const schema = asObject(strategy);
   const properties = objectAt(schema, "properties");
   const { cb_config, hedge } = properties;
+  const onlyBalancing = { properties: { mode: { const: "loadbalance" } } };
   return {
     ...schema,
     properties: {
@@ -132,7 +133,7 @@ function withStrategyRules(strategy: unknown): JsonObject {
     if: { properties: { mode: { const: "conditional" } } },
     // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema
     then: { required: ["conditions", "default"], properties: { conditions: { minItems: 1 } } },
-    dependentSchemas: { select: { properties: { mode: { const: "loadbalance" } } } },
+    dependentSchemas: { select: onlyBalancing, sticky: onlyBalancing },
   };
 }
 

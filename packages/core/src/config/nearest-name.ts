@@ -1,5 +1,9 @@
+/** Comparing takes time that grows with the square of the length, and nobody mistypes a name this long. */
+const MAX_LENGTH = 100;
+
 /** The known name closest to `name` by edit distance, when it is close enough to be a typo of it. */
 export function nearestName(name: string, known: Iterable<string>): string | null {
+  if (name.length > MAX_LENGTH) return null;
   const limit = Math.max(1, Math.floor(name.length / 3));
   let best: string | null = null;
   let bestDistance = limit + 1;

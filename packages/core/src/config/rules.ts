@@ -84,6 +84,8 @@ function strategyProblems(node: ConfigNode): [string, string][] {
   if (strategy.mode === "loadbalance" && targets !== undefined && targets.every((target) => target.weight === 0)) {
     problems.push(["targets", "every weight is 0, so no target could ever be chosen"]);
   }
+  if (strategy.sticky !== undefined && strategy.mode !== "loadbalance")
+    problems.push(["strategy.sticky", 'can only be combined with mode "loadbalance"']);
   if (strategy.select !== undefined && strategy.mode !== "loadbalance")
     problems.push(["strategy.select", 'can only be combined with mode "loadbalance"']);
   if (strategy.hedge !== undefined && (strategy.hedge.delay_ms === undefined) === (strategy.hedge.percentile === undefined))

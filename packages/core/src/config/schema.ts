@@ -1,11 +1,14 @@
 import { z } from "zod";
 import { LONGEST_TIMER_MS } from "../cancel.ts";
+import { isObject, type JsonObject } from "../json.ts";
 import { namesChecks } from "./hooks.ts";
 
 // The config object of spec section 2.1 with what DESIGN 8.2 adds. One description, made twice: strict for what is
 // saved, tolerant for what comes inline.
 
 const anyObject = z.record(z.string(), z.unknown());
+/** Kept as it is: a copy would lose the key `__proto__`, and a query without keys always holds. */
+const query = z.unknown().refine(isObject, "expected an object").meta({ type: "object" }) as z.ZodType<JsonObject>;
 const status = z.int().min(100).max(599);
 const statusText = z
   .string()
@@ -16,6 +19,10 @@ const statuses = z.array(z.union([status, statusText], { error: "expected a stat
 /** A span of time that a timer can wait, ms. */
 const milliseconds = z.int().min(1).max(LONGEST_TIMER_MS);
 
+const MAX_HASH_FIELDS = 20;
+/** Longest time for which a sticky choice is kept: a year. */
+const LONGEST_TTL_S = 31_536_000;
+
 /** A field's message says what would be right; the path is added by whoever reports it. */
 function makeSchemas(strict: boolean) {
   const object = <T extends z.core.$ZodLooseShape>(shape: T) => (strict ? z.strictObject(shape) : z.object(shape));
@@ -24,8 +31,9 @@ function makeSchemas(strict: boolean) {
     enabled: z.boolean(),
     hash_fields: z
       .array(z.string().regex(/^(metadata|params|headers)\./, "expected a field that starts with metadata., params. or headers."))
+      .max(MAX_HASH_FIELDS)
       .optional(),
-    ttl: z.int().min(1).optional(),
+    ttl: z.int().min(1).max(LONGEST_TTL_S).optional(),
   });
 
   const breaker = object({
@@ -38,7 +46,7 @@ function makeSchemas(strict: boolean) {
 
   const strategy = object({
     mode: z.enum(["single", "loadbalance", "fallback", "conditional"]),
-    conditions: z.array(object({ query: anyObject, then: z.string() })).optional(),
+    conditions: z.array(object({ query, then: z.string() })).optional(),
     default: z.string().optional(),
     on_status_codes: statuses.optional(),
     sticky: sticky.optional(),

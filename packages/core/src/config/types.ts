@@ -1,5 +1,7 @@
 import type { BreakerRule } from "../breaker/rule.ts";
+import type { Condition, HashField } from "../conditions/types.ts";
 import type { JsonObject } from "../json.ts";
+import type { Hash } from "../plan/hash-of-text.ts";
 
 /** Something wrong with a config. `path` is "targets[1].retry.attempts", empty for the config itself. */
 export interface ConfigProblem {
@@ -75,7 +77,7 @@ export interface CompiledLeaf {
 }
 
 /** How the leaves hang together. */
-export type CompiledNode = LeafNode | SingleNode | LoadbalanceNode | FallbackNode;
+export type CompiledNode = LeafNode | SingleNode | LoadbalanceNode | FallbackNode | ConditionalNode;
 
 export interface LeafNode {
   readonly kind: "leaf";
@@ -93,6 +95,17 @@ export interface LoadbalanceNode {
   /** The balancer's own option path: "config", "config.targets[1]". */
   readonly path: string;
   readonly children: readonly { readonly weight: number; readonly node: CompiledNode }[];
+  /** Null = each request draws. */
+  readonly sticky: StickyRule | null;
+}
+
+/** What keeps the choice of a load balancer for whoever asks. */
+export interface StickyRule {
+  /** What tells apart those who ask with one key. */
+  readonly fields: readonly HashField[];
+  readonly ttlMs: number;
+  /** Hashes of the targets' option paths. */
+  readonly targets: readonly Hash[];
 }
 
 export interface FallbackNode {
@@ -103,9 +116,26 @@ export interface FallbackNode {
   readonly children: readonly { readonly leaveOn: readonly number[] | null; readonly node: CompiledNode }[];
 }
 
+export interface ConditionalNode {
+  readonly kind: "conditional";
+  readonly path: string;
+  /** The first whose condition holds decides. */
+  readonly rules: readonly ConditionRule[];
+  /** When none holds: `target` is an index of `children`. */
+  readonly otherwise: { readonly name: string; readonly target: number };
+  readonly children: readonly CompiledNode[];
+}
+
+export interface ConditionRule {
+  readonly condition: Condition;
+  readonly then: string;
+  /** Index of `children`. */
+  readonly target: number;
+}
+
 /** A place in the request body, such as `params.messages[0].role`. */
 export interface ParamPath {
-  /** As it stands in messages: "params.messages[0].role". */
+  /** The same for every spelling of the path: "params.messages.0.role". */
   readonly text: string;
   readonly steps: readonly (string | number)[];
 }

@@ -7,6 +7,14 @@ import type { Availability, PlanNode } from "./types.ts";
 const MOCK = { provider: "mock" };
 const BREAKER = { failure_threshold: 1, cooldown_interval: 30_000 };
 const BALANCE = { strategy: { mode: "loadbalance" }, targets: [{ ...MOCK, weight: 3 }, MOCK, { ...MOCK, weight: 0 }] };
+/** Chooses its second target. */
+const CONDITIONAL = {
+  strategy: { mode: "conditional", conditions: [{ query: {}, then: "b" }], default: "a" },
+  targets: [
+    { ...MOCK, name: "a" },
+    { ...MOCK, name: "b" },
+  ],
+};
 const FALLBACK = { strategy: { mode: "fallback" }, targets: [MOCK, MOCK, MOCK] };
 
 function planned(json: object, states: readonly Availability[]) {
@@ -40,6 +48,13 @@ test.each<[string, object, Availability[], string[]]>([
   ["a balancer gives no weight to what is open", BALANCE, ["open"], ["[1]"]],
   ["one of weight 0 is no alternative", BALANCE, ["open", "open", "closed"], ["[0]"]],
   ["a balancer is open with all that it could choose", { ...FALLBACK, targets: [BALANCE, MOCK] }, ["open", "open", "closed"], ["[1]"]],
+  [
+    "conditions are open with the target that they choose",
+    { ...FALLBACK, targets: [CONDITIONAL, MOCK] },
+    ["closed", "open", "closed"],
+    ["[1]"],
+  ],
+  ["and closed with it", { ...FALLBACK, targets: [CONDITIONAL, MOCK] }, ["open", "closed", "closed"], ["[0].[1]", "[1]"]],
   ["and closed with one", { ...FALLBACK, targets: [BALANCE, MOCK] }, ["open", "closed", "closed"], ["[0].[1]", "[1]"]],
   [
     "a strategy with one target is as that target",

@@ -2,16 +2,18 @@ import type { LoadbalanceNode } from "../config/types.ts";
 import { GatewayError } from "../errors.ts";
 import { usableChildren } from "./availability.ts";
 import { chooseByWeight } from "./choose-by-weight.ts";
+import { chooseSticky } from "./choose-sticky.ts";
 import type { PlanNode, Planning } from "./types.ts";
 
-/** One target by weight; what is open has none (behaviour 2.2, 2.6). Throws no_target when every weight is 0. */
+/** One target by weight, drawn or kept; what is open has none (behaviour 2.2, 2.6). Throws no_target when every weight is 0. */
 export function planLoadbalance(node: LoadbalanceNode, planning: Planning): PlanNode {
+  const { view } = planning;
   const usable = usableChildren(node.children, node.path, planning);
   const weights = node.children.map(({ weight }, index) => (usable === null || usable[index] === true ? weight : 0));
-  const draw = planning.view.draw();
-  const chosen = chooseByWeight(weights, draw);
+  const draw = node.sticky === null ? view.draw() : null;
+  const chosen = node.sticky === null ? chooseByWeight(weights, draw ?? 0) : chooseSticky(node.sticky, weights, view);
   const child = node.children[chosen];
   if (child === undefined) throw new GatewayError("no_target", `No target of ${node.path} can be chosen: every weight is 0.`);
-  planning.choices.push({ at: node.path, mode: "loadbalance", draw, weights, chosen });
+  planning.choices.push({ at: node.path, mode: "loadbalance", sticky: node.sticky !== null, draw, weights, chosen });
   return planning.planNode(child.node, planning);
 }

@@ -93,7 +93,7 @@ describe("plans", () => {
       viewOf(() => 0.8),
     );
     expect(short(plan)).toBe("config.targets[1]");
-    expect(choices).toEqual([{ at: "config", mode: "loadbalance", draw: 0.8, weights: [3, 1, 0], chosen: 1 }]);
+    expect(choices).toEqual([{ at: "config", mode: "loadbalance", sticky: false, draw: 0.8, weights: [3, 1, 0], chosen: 1 }]);
   });
 
   test("one draw for each balancer that is reached", () => {
@@ -119,7 +119,7 @@ describe("plans", () => {
     const leaf: CompiledNode = { kind: "leaf", leaf: 0, optionPath: "config.targets[0]" };
     const config: CompiledConfig = {
       ...compiled(MOCK),
-      root: { kind: "loadbalance", path: "config", children: [{ weight: 0, node: leaf }] },
+      root: { kind: "loadbalance", path: "config", sticky: null, children: [{ weight: 0, node: leaf }] },
     };
     expect(() =>
       planConfig(

@@ -1,4 +1,4 @@
-import type { CompiledNode, ParamPath } from "../config/types.ts";
+import type { CompiledNode, ConditionalNode, ParamPath } from "../config/types.ts";
 
 // The plan as it crosses the wire (same shape as unigate.router.v1.PlanNode).
 
@@ -62,13 +62,28 @@ export interface PlanView {
   readonly targets: PlanTargets | null;
 }
 
-/** One choice that planning made, for the decision record. */
-export interface PlanChoice {
+/** One choice that planning made, for the decision record. Holds nothing of the request. */
+export type PlanChoice = LoadbalanceChoice | ConditionalChoice;
+
+export interface LoadbalanceChoice {
   readonly at: string;
   readonly mode: "loadbalance";
-  readonly draw: number;
+  readonly sticky: boolean;
+  /** Null when nothing was drawn. */
+  readonly draw: number | null;
   readonly weights: readonly number[];
   readonly chosen: number;
+}
+
+export interface ConditionalChoice {
+  readonly at: string;
+  readonly mode: "conditional";
+  /** The last conditions that were looked at, 20 at most, up to the one that held. */
+  readonly evaluated: readonly { readonly then: string; readonly matched: boolean }[];
+  /** Number of the condition that held; null = none, so the default. */
+  readonly condition: number | null;
+  readonly chosen: number;
+  readonly name: string;
 }
 
 /** Children of a node that are open or half-open, for the decision record. */
@@ -89,6 +104,8 @@ export interface Planned {
 export interface Planning {
   readonly view: PlanView;
   readonly choices: (PlanChoice | BreakerChoice)[];
+  /** Conditions that were looked at: the number of the one that held, -1 for none. */
+  readonly held: Map<ConditionalNode, number>;
   /** Plans a node below. */
   planNode(node: CompiledNode, planning: Planning): PlanNode;
 }
