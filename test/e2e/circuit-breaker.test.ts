@@ -1,15 +1,19 @@
 import { chatReply, errorReply, gatewayModes, type Script, until } from "@unigate/testkit";
 import { describe, expect, test } from "vitest";
-import { type Answer, chat, target, withConfig } from "./http.ts";
-import { useStage } from "./stage.ts";
+import { type Answer, chat, send, target, withConfig } from "./http.ts";
+import { declaredKey, useStage } from "./stage.ts";
 
 const COOLDOWN = 60_000;
+const STRANGER = declaredKey("stranger", { organisation: "org-stranger", scopes: ["configs.read", "completions.write"] });
+const READER = declaredKey("reader", { scopes: ["configs.read"] });
+const NO_READER = declaredKey("no-reader", { scopes: ["completions.write"] });
 
 describe.each(gatewayModes)("circuit breakers, %s", (mode) => {
   const stage = useStage(mode, {
     config: ({ origin }) => ({
       version: 1,
       providers: [{ slug: "saved", provider: "openai", api_key: "sk-saved", custom_host: `${origin}/saved/v1` }],
+      keys: [STRANGER, READER, NO_READER],
       configs: [
         {
           id: "pc-breaker",
@@ -93,5 +97,27 @@ describe.each(gatewayModes)("circuit breakers, %s", (mode) => {
       return total() === before;
     });
     expect(total()).toBeGreaterThanOrEqual(2);
+    const list = await breakersOf("pc-breaker");
+    expect(list.status, list.text).toBe(200);
+    expect(list.json()).toEqual({
+      object: "list",
+      config: "pc-breaker",
+      data: [
+        { option_path: "config.targets[0]", state: "open", failures: 2, successes: 0, open_until: expect.any(String) },
+        { option_path: "config.targets[1]", state: "closed", failures: 0, successes: 0, open_until: null },
+      ],
+    });
+  });
+
+  const breakersOf = (id: string, key = READER.key): Promise<Answer> =>
+    send(stage.gateway, `/v1/circuit-breakers?config=${encodeURIComponent(id)}`, { headers: { "x-gateway-api-key": key } });
+
+  test("are told only to their organisation, by a key that may read configs", async () => {
+    expect((await breakersOf("pc-breaker", STRANGER.key)).status).toBe(404);
+    expect((await breakersOf("pc-breaker", NO_READER.key)).status).toBe(403);
+    expect((await breakersOf("pc-none")).status).toBe(404);
+    for (const id of ["", "x", "sha256:12", `pc-${"x".repeat(300)}`]) expect((await breakersOf(id)).status, id).toBe(400);
+    const unknown = await breakersOf(`sha256:${"0".repeat(64)}`);
+    expect([unknown.status, unknown.json()["data"]]).toEqual([200, []]);
   });
 });

@@ -33,3 +33,13 @@ export { createRedisKeyValue, type RedisKeyValueOptions } from "./key-value/redi
 export { type RedisAddress, RedisAddressError, readRedisAddress } from "./redis/address.ts";
 export { type GuardStatistics, type LossReason, StoreLostError } from "./redis/guard.ts";
 export { openRedis, type RedisLink, type RedisLinkOptions } from "./redis/link.ts";
+export { createMemoryMeasurements } from "./measurements/memory.ts";
+export {
+  averaged,
+  type InFlightDelta,
+  type LatencyDelta,
+  type Measurement,
+  type MeasurementExchange,
+  type Measurements,
+} from "./measurements/port.ts";
+export { createRedisMeasurements } from "./measurements/redis.ts";

@@ -27,9 +27,9 @@ export function openApi(version: string, management: readonly RouteDescription[]
 }
 
 function ownRoutes(): RouteDescription[] {
-  return routes.map(({ method, path, summary, scopes }) => {
+  return routes.map(({ method, path, summary, scopes, query = [] }) => {
     const body = method === "POST" ? { type: "object", minProperties: 1 } : null;
-    return { method, path, summary, scopes, adminOnly: false, query: [], body, answer: null };
+    return { method, path, summary, scopes, adminOnly: false, query, body, answer: null };
   });
 }
 

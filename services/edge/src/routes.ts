@@ -1,5 +1,7 @@
+import type { RouteDescription } from "@unigate/core";
+
 /** What serves a path. */
-export type RouteKind = "chat" | "explain" | "models" | "model" | "logs" | "log" | "proxy" | "management";
+export type RouteKind = "chat" | "explain" | "models" | "model" | "logs" | "log" | "breakers" | "proxy" | "management";
 
 /** One public endpoint. /openapi.json is printed from this table, and from what control says of the management API. */
 export interface Route {
@@ -9,6 +11,7 @@ export interface Route {
   /** Any one is enough. */
   readonly scopes: readonly string[];
   readonly summary: string;
+  readonly query?: RouteDescription["query"];
 }
 
 /** What a request to a provider needs. */
@@ -23,6 +26,14 @@ export const routes: readonly Route[] = [
   { method: "GET", path: "/models/{model}", kind: "model", scopes: ["models.list", ...INFERENCE], summary: "One model" },
   { method: "GET", path: "/logs", kind: "logs", scopes: LOGS, summary: "Request logs, newest first" },
   { method: "GET", path: "/logs/{id}", kind: "log", scopes: LOGS, summary: "One request log with its bodies" },
+  {
+    method: "GET",
+    path: "/circuit-breakers",
+    kind: "breakers",
+    scopes: ["configs.read"],
+    summary: "Circuit breakers of a config",
+    query: [{ name: "config", required: true, schema: { type: "string" } }],
+  },
 ];
 
 /** First segments of the management API: ours from the first day, never proxied (DESIGN 8.7). */
@@ -32,6 +43,7 @@ const RESERVED = new Set([
   "analytics",
   "api-keys",
   "audit-logs",
+  "circuit-breakers",
   "collections",
   "configs",
   "explain",

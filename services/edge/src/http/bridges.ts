@@ -1,6 +1,7 @@
 import { type Call, GatewayError } from "@unigate/core";
 import { isRpcError } from "@unigate/rpc";
 import type { EdgeDeps } from "../deps.ts";
+import { listBreakers } from "../endpoints/circuit-breakers.ts";
 import { getLog, queryLogs } from "../endpoints/logs.ts";
 import { getModel, listModels } from "../endpoints/models.ts";
 import { traceHeaders } from "../pipeline/answer-headers.ts";
@@ -20,12 +21,17 @@ export async function serveBridge(deps: EdgeDeps, budget: BodyBudget, incoming: 
     await bridge(deps, budget, incoming, route, call);
   } catch (error) {
     if (!isRpcError(error) || incoming.call.cancel.cancelled) throw error;
-    const service = route.kind === "logs" || route.kind === "log" ? "logging" : "control";
+    const service = serviceOf(route.kind);
     deps.log.warn({ traceId: incoming.trace.traceId, service, error: String(error) }, "a service is unavailable");
     throw new GatewayError("service_unavailable", `The service "${service}" does not answer right now; try again shortly.`, {
       cause: error,
     });
   }
+}
+
+function serviceOf(kind: Matched["kind"]): string {
+  if (kind === "breakers") return "router";
+  return kind === "logs" || kind === "log" ? "logging" : "control";
 }
 
 async function bridge(deps: EdgeDeps, budget: BodyBudget, incoming: Incoming, route: Matched, call: Call): Promise<void> {
@@ -39,6 +45,8 @@ async function bridge(deps: EdgeDeps, budget: BodyBudget, incoming: Incoming, ro
       return writeJson(incoming, 200, await queryLogs(deps, principal, incoming.query, call));
     case "log":
       return writeJson(incoming, 200, await getLog(deps, principal, decoded(route.rest), call));
+    case "breakers":
+      return writeJson(incoming, 200, await listBreakers(deps, principal, incoming.query, call));
     default:
       return serveManagement(deps, budget, incoming, call);
   }

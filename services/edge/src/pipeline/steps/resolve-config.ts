@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Tenant } from "@unigate/contracts";
 import {
   bufferOfJson,
   type Call,
@@ -13,6 +14,7 @@ import {
   MAX_CONFIG_DEPTH,
   renameAliases,
 } from "@unigate/core";
+import type { Resolver } from "@unigate/resolve";
 import type { EdgeDeps } from "../../deps.ts";
 import type { GatewayRequest } from "../../gateway-request.ts";
 import type { RequestConfig } from "../run-state.ts";
@@ -46,16 +48,28 @@ export async function resolveConfig(deps: EdgeDeps, request: GatewayRequest): Pr
 }
 
 async function savedConfig(deps: EdgeDeps, request: GatewayRequest, id: string, call: Call): Promise<RequestConfig> {
-  const ref = { kind: "config", id, tenant: request.principal.tenant } as const;
-  const found = deps.resolver.peek<ConfigResource>(ref) ?? (await deps.resolver.resolve<ConfigResource>(ref, call));
+  const found = await findSavedConfig(deps.resolver, request.principal.tenant, id, call);
   if (found === null)
     throw new GatewayError("unknown_config", `There is no saved config "${id.slice(0, 80)}" in this workspace.`, { param: HEADER });
+  return found;
+}
+
+/** A saved config of the tenant; null = there is none. Throws invalid_config. */
+export async function findSavedConfig(resolver: Resolver, tenant: Tenant, id: string, call: Call): Promise<RequestConfig | null> {
+  const ref = { kind: "config", id, tenant } as const;
+  const found = resolver.peek<ConfigResource>(ref) ?? (await resolver.resolve<ConfigResource>(ref, call));
+  if (found === null) return null;
   const known = savedConfigs.get(found.value);
   if (known !== undefined) return known;
   const config = compiled(found.value.config, "saved", id);
   const made: RequestConfig = { ...config, version: found.version, credentials: NO_CREDENTIALS };
   savedConfigs.set(found.value, made);
   return made;
+}
+
+/** An inline config that this process has lately run for the organisation, by its id; null = it has not. */
+export function findInlineConfig(organisationId: string, id: string): Omit<RequestConfig, "credentials"> | null {
+  return inlineConfigs.get(`${organisationId}/${id.slice("sha256:".length)}`) ?? null;
 }
 
 function inlineConfig(deps: EdgeDeps, request: GatewayRequest, text: string): RequestConfig {

@@ -1,0 +1,103 @@
+import { randomUUID } from "node:crypto";
+import { type Clock, Secret } from "@unigate/core";
+import { requirement } from "@unigate/testkit";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { manualClock } from "../counters/counters.fixture.ts";
+import { readRedisAddress } from "../redis/address.ts";
+import { openRedis, type RedisLink } from "../redis/link.ts";
+import { createMemoryMeasurements } from "./memory.ts";
+import { type MeasurementExchange, type Measurements, REPORTER_MS } from "./port.ts";
+import { createRedisMeasurements } from "./redis.ts";
+
+interface Engine {
+  readonly name: string;
+  readonly available: boolean;
+  open(): Promise<void>;
+  create(clock: Clock): Measurements;
+  close(): void;
+}
+
+function redisEngine(name: "redis" | "redis-cluster"): Engine {
+  const needed = requirement(name);
+  let link: RedisLink | null = null;
+  return {
+    name,
+    available: needed.available,
+    async open() {
+      link = await openRedis({ address: readRedisAddress(new Secret(needed.at)), name: "unigate-test", deadlineMs: 10_000 });
+    },
+    create(clock) {
+      if (link === null) throw new Error("not connected");
+      const prefix = `${randomUUID()}-`;
+      const measurements = createRedisMeasurements(link, { clock });
+      return { exchange: (call) => measurements.exchange({ ...call, organisationId: prefix + call.organisationId }) };
+    },
+    close: () => link?.close(),
+  };
+}
+
+const engines: readonly Engine[] = [
+  { name: "memory", available: true, open: async () => {}, create: (clock) => createMemoryMeasurements({ clock }), close: () => {} },
+  redisEngine("redis"),
+  redisEngine("redis-cluster"),
+];
+const NOTHING = { latencyMs: null, ageMs: 0, inFlight: 0 };
+
+describe.each(engines)("measurements in $name", (engine) => {
+  describe.skipIf(!engine.available)("the port", () => {
+    beforeAll(() => engine.open());
+    afterAll(() => engine.close());
+
+    function setUp() {
+      const clock = manualClock();
+      const store = engine.create(clock);
+      const exchange = (over: Partial<MeasurementExchange>) =>
+        store.exchange({ organisationId: "org-a", latencies: [], inFlight: [], asked: ["t"], ...over });
+      const busy = async (reporter: string, count: number, at: number): Promise<number | undefined> =>
+        (await exchange({ inFlight: [{ target: "t", reporter, count, at }] }))[0]?.inFlight;
+      return { clock, exchange, busy };
+    }
+
+    test("nothing is known of what nobody has told of, in the order asked", async () => {
+      const { exchange } = setUp();
+      const told = await exchange({ latencies: [{ target: "t", count: 1, meanMs: 20 }], asked: ["none", "t", "__proto__"] });
+      expect(told).toEqual([NOTHING, { latencyMs: 20, ageMs: 0, inFlight: 0 }, NOTHING]);
+      expect(await exchange({ organisationId: "org-b" })).toEqual([NOTHING]);
+    });
+
+    test("the latest answers count most, one by one or together", async () => {
+      const { exchange, clock } = setUp();
+      const answer = (target: string, count: number, meanMs: number) => exchange({ latencies: [{ target, count, meanMs }], asked: [target] });
+      await answer("one", 1, 100);
+      for (let index = 0; index < 3; index += 1) await answer("one", 1, 200);
+      await answer("together", 1, 100);
+      await answer("together", 3, 200);
+      clock.advance(1_234);
+      const [one, together] = await exchange({ asked: ["one", "together"] });
+      expect(one?.latencyMs).toBeCloseTo(148.8, 1);
+      expect(together?.latencyMs).toBeCloseTo(148.8, 1);
+      expect(one?.ageMs).toBe(1_234);
+    });
+
+    test("what is under way is the sum over processes, whichever number came last from each", async () => {
+      const { busy } = setUp();
+      expect(await busy("a", 5, 10)).toBe(5);
+      expect(await busy("b", 2, 3)).toBe(7);
+      expect(await busy("a", 4, 11)).toBe(6);
+      // On its way for longer than the one before.
+      expect(await busy("a", 9, 10)).toBe(6);
+      expect(await busy("a", 0, 12)).toBe(2);
+    });
+
+    test("a process that died has nothing under way", async () => {
+      const { busy, clock, exchange } = setUp();
+      await busy("dead", 50, 1);
+      clock.advance(REPORTER_MS - 1);
+      expect(await busy("alive", 1, 1)).toBe(51);
+      clock.advance(1);
+      expect((await exchange({}))[0]?.inFlight).toBe(1);
+      // A clock that was set back does not shut it out for ever.
+      expect(await busy("dead", 3, 0)).toBe(4);
+    });
+  });
+});
