@@ -30,9 +30,6 @@ export { createRedisCounters, type RedisCountersOptions } from "./counters/redis
 export { createMemoryKeyValue, type MemoryKeyValueOptions } from "./key-value/memory.ts";
 export type { KeyValue, KeyValueStatistics } from "./key-value/port.ts";
 export { createRedisKeyValue, type RedisKeyValueOptions } from "./key-value/redis.ts";
-export { type RedisAddress, RedisAddressError, readRedisAddress } from "./redis/address.ts";
-export { type GuardStatistics, type LossReason, StoreLostError } from "./redis/guard.ts";
-export { openRedis, type RedisLink, type RedisLinkOptions } from "./redis/link.ts";
 export { createMemoryMeasurements } from "./measurements/memory.ts";
 export {
   averaged,
@@ -43,3 +40,6 @@ export {
   type Measurements,
 } from "./measurements/port.ts";
 export { createRedisMeasurements } from "./measurements/redis.ts";
+export { type RedisAddress, RedisAddressError, readRedisAddress } from "./redis/address.ts";
+export { type GuardStatistics, type LossReason, StoreLostError } from "./redis/guard.ts";
+export { openRedis, type RedisLink, type RedisLinkOptions } from "./redis/link.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { Secret } from "@unigate/core";
+import { backgroundCall, Secret } from "@unigate/core";
 import { createMemoryBreakers, createRedisBreakers, openRedis, PROBE_MS, readRedisAddress, StoreLostError } from "@unigate/storage";
 import { requirement } from "@unigate/testkit";
 import * as fc from "fast-check";
@@ -144,6 +144,18 @@ describe("one router", () => {
     expect((await router.breakers(CONFIG, "org-b")).breakers).toEqual([]);
   });
 
+  test("explaining takes no probe", async () => {
+    const { clock, router } = await setUpOpen();
+    await router.tick();
+    clock.advance(COOLDOWN);
+    await router.plan(CONFIG);
+    await router.tick();
+    const explained = await router.port.plan({ ...planRequest(CONFIG, "org-a"), explain: true }, backgroundCall(0));
+    expect(JSON.stringify(explained.outcome)).toContain('"probeToken":""');
+    expect(JSON.stringify(explained.outcome)).not.toContain("prb");
+    expect((await router.plan(CONFIG)).order).toEqual(["targets[0]?", "targets[1]"]);
+  });
+
   test("tells its breakers", async () => {
     const { clock, router } = await setUpOpen();
     await router.report(CONFIG, { ...FAILED, optionPath: "config.targets[1]" }, { status: 200, optionPath: "config.targets[1]" });
@@ -209,7 +221,7 @@ describe("bad weather", () => {
     const clock = manualClock();
     const router = startRouter({ clock });
     for (const configId of ["", "__proto__", "a/b@c", "é".repeat(10_000)]) {
-      await router.port.plan({ ...planRequest(CONFIG, "org-a"), configId }, { deadline: 0 } as never);
+      await router.port.plan({ ...planRequest(CONFIG, "org-a"), configId }, backgroundCall(0));
       await router.report(CONFIG, { configId }, { configId });
     }
     expect(router.statistics()).toMatchObject({ unknown: 0, open: 4 });

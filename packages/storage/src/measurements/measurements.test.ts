@@ -67,7 +67,8 @@ describe.each(engines)("measurements in $name", (engine) => {
 
     test("the latest answers count most, one by one or together", async () => {
       const { exchange, clock } = setUp();
-      const answer = (target: string, count: number, meanMs: number) => exchange({ latencies: [{ target, count, meanMs }], asked: [target] });
+      const answer = (target: string, count: number, meanMs: number) =>
+        exchange({ latencies: [{ target, count, meanMs }], asked: [target] });
       await answer("one", 1, 100);
       for (let index = 0; index < 3; index += 1) await answer("one", 1, 200);
       await answer("together", 1, 100);

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "@unigate/core";
 import { LRUCache } from "lru-cache";
 import { organisationKey } from "../counters/counter-key.ts";
-import { averaged, type Measurement, MEASUREMENT_MS, type Measurements, REPORTER_MS } from "./port.ts";
+import { averaged, MEASUREMENT_MS, type Measurement, type Measurements, REPORTER_MS } from "./port.ts";
 
 const MOST_TARGETS = 100_000;
 
@@ -48,7 +48,8 @@ export function createMemoryMeasurements(options: { readonly clock?: Clock } = {
       for (const { target, reporter, count, at } of inFlight) {
         const { reporters } = touched(organisationId, target, now);
         const before = reporters.get(reporter);
-        if (before === undefined || before.at <= at || before.until <= now) reporters.set(reporter, { count, at, until: now + REPORTER_MS });
+        if (before === undefined || before.at <= at || before.until <= now)
+          reporters.set(reporter, { count, at, until: now + REPORTER_MS });
       }
       return asked.map((target) => told(organisationId, target, now));
     },
