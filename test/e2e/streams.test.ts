@@ -153,6 +153,34 @@ describe.each(gatewayModes)("streams, %s", (mode) => {
       expect(await outcomeOf(answer, 2)).toMatchObject({ outcome: "success", option: "config.targets[1]" });
     });
 
+    const named = (...list: readonly { readonly type: string }[]): string[] =>
+      list.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+    const start = { type: "message_start", message: { id: "msg", model: "m", usage: { input_tokens: 1 } } };
+    const overloaded = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
+    const anthropic = (): Record<string, unknown> => here({ provider: "anthropic", custom_host: stage.upstream.origin });
+
+    test("an overloaded provider of another dialect is left as well, or tried again", async () => {
+      stage.upstream.script(sseReply(named(start, overloaded)), chatStreamReply(["from the second"]));
+      const left = await ask({ strategy: { mode: "fallback", on_status_codes: [529] }, targets: [anthropic(), here()] });
+      expect(readStream(left.text)).toMatchObject({ content: "from the second", done: true, error: null });
+
+      stage.upstream.script(sseReply([ERROR_EVENT]), chatStreamReply(["from the next try"]));
+      const again = await ask(here({ retry: { attempts: 1 } }));
+      expect(readStream(again.text)).toMatchObject({ content: "from the next try", done: true, error: null });
+      expect(again.headers["x-gateway-retry-attempt-count"]).toBe("1");
+      expect(stage.upstream.requests.length).toBe(4);
+    });
+
+    test("the same after its first text stays in the stream", async () => {
+      const block = { type: "content_block_start", index: 0, content_block: { type: "text", text: "half" } };
+      stage.upstream.script(sseReply([named(start, block, overloaded).join("")]), chatStreamReply(["never"]));
+      const answer = await ask({ strategy: { mode: "fallback" }, retry: { attempts: 1 }, targets: [anthropic(), here()] });
+      expect(answer.status).toBe(200);
+      expect(readStream(answer.text)).toMatchObject({ content: "half", done: false, error: { type: "overloaded_error" } });
+      expect(await outcomeOf(answer)).toMatchObject({ outcome: "failed", status: 529, code: "overloaded_error" });
+      expect(stage.upstream.requests.length).toBe(1);
+    });
+
     test("a first token that is late is 408", async () => {
       stage.upstream.script(sseReply([chatChunk({ role: "assistant", content: "" })], { ending: "hang" }));
       const answer = await ask(here({ timeouts: { first_token_ms: 80 } }));

@@ -8,10 +8,13 @@ import { PartQueue } from "./part-queue.ts";
 import { chunkParts, endPart, headPart } from "./parts.ts";
 import type { Prepared } from "./prepare.ts";
 
+/** Most characters of events without content that are held back: past them the stream is taken to have begun. */
+const MAX_HELD = 64 * 1024;
+
 /**
  * Reads a translated stream. The head goes out when the outcome is known: the first content, an error, a timeout or
- * the end; only events before content are held, never text (mesh.md section 1.10). Events of one turn of the event
- * loop go out as one chunk.
+ * the end; only events before content are held, never text (mesh.md section 1.10), and no more than `MAX_HELD` of
+ * them. Events of one turn of the event loop go out as one chunk.
  */
 export function readStream(
   request: InvokeRequest,
@@ -71,7 +74,7 @@ class StreamReading {
   #afterRead(): void {
     const { state } = this.#reader;
     if (state.failure !== null) return this.#fail(state.failure);
-    if (state.content) {
+    if (state.content || this.#headSent || state.text.length > MAX_HELD) {
       this.#armIdle();
       if (!this.#flushing) {
         this.#flushing = true;
@@ -133,6 +136,8 @@ class StreamReading {
   #fail(said: ProviderError): void {
     const mask = this.#prepared.mask();
     const error = mask.error(said);
+    // However the network cut it: what came after content is no outcome of the attempt any more.
+    if (this.#reader.state.content) this.#sendHead();
     if (this.#headSent) {
       this.#flush();
       this.#finish(false, error);
