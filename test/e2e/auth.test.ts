@@ -2,6 +2,7 @@ import { makeGatewayKey } from "@unigate/secrets";
 import { chatReply, gatewayModes, jsonReply, type ReceivedRequest } from "@unigate/testkit";
 import { beforeEach, describe, expect, test } from "vitest";
 import { chat, QUESTION, send, target, toUpstream, withConfig } from "./http.ts";
+import { logsOf } from "./logs.ts";
 import { openAi } from "./sdk.ts";
 import { useSharedStage } from "./shared-stage.ts";
 import { declaredKey, expectSameInEveryMode } from "./stage.ts";
@@ -14,6 +15,9 @@ describe.each(gatewayModes)("keys and credentials, %s", (mode) => {
   const expired = declaredKey("expired", { expires_at: "2001-02-03" });
   const bound = declaredKey("bound to one model and provider", { allowed_models: ["gpt-test"], allowed_providers: ["saved"] });
   const fixed = declaredKey("fixed", { defaults: { config_id: "pc-saved", allow_config_override: false } });
+  const unfixed = declaredKey("no config", { defaults: { allow_config_override: false } });
+  const inTeam = declaredKey("in the team", { workspace: "ws-team", defaults: { metadata: { a: "key", b: "key" } } });
+  const inTeamWithOwn = declaredKey("in the team with its own", { workspace: "ws-team", defaults: { config_id: "pc-own" } });
   const presetting = declaredKey("presetting", { defaults: { config_id: "pc-saved" } });
   const stage = useSharedStage(mode, ({ origin }) => ({
     providers: [
@@ -22,9 +26,11 @@ describe.each(gatewayModes)("keys and credentials, %s", (mode) => {
     ],
     configs: [
       { id: "pc-saved", config: { provider: "@saved" } },
+      { id: "pc-team", config: { provider: "@saved", override_params: { user: "team" } }, workspace: "ws-team" },
       { id: "pc-own", config: { provider: "openai", api_key: "sk-in-config", custom_host: `${origin}/v1` } },
     ],
-    keys: [onlyLogs, onlyChat, expired, bound, fixed, presetting],
+    workspaces: [{ id: "ws-team", defaults: { config_id: "pc-team", metadata: { a: "workspace", c: "workspace" } } }],
+    keys: [onlyLogs, onlyChat, expired, bound, fixed, presetting, unfixed, inTeam, inTeamWithOwn],
   }));
   beforeEach(() => stage.upstream.always(chatReply("ok")));
 
@@ -270,6 +276,43 @@ describe.each(gatewayModes)("keys and credentials, %s", (mode) => {
         expect(refused.error()).toMatchObject({ code: "config_override_forbidden", param: "x-gateway-config" });
       }
       expect(stage.upstream.requests.length).toBe(1);
+    });
+  });
+
+  describe("a workspace's defaults", () => {
+    test("its config is used when neither request nor key has one", async () => {
+      expect((await chat(stage.gateway, inTeam.key, {})).status).toBe(200);
+      expect(JSON.parse(String(sent().body))).toMatchObject({ user: "team" });
+      expect((await chat(stage.gateway, inTeamWithOwn.key, {})).status).toBe(200);
+      expect(sent(1).headers["authorization"]).toBe("Bearer sk-in-config");
+      expect((await chat(stage.gateway, inTeam.key, { "x-gateway-config": "pc-own" })).status).toBe(200);
+      expect(sent(2).headers["authorization"]).toBe("Bearer sk-in-config");
+    });
+
+    test("its metadata wins over the key's, and that over the request's", async () => {
+      const metadata = JSON.stringify({ a: "request", b: "request", d: "request" });
+      const answer = await chat(stage.gateway, inTeam.key, { "x-gateway-metadata": metadata });
+      const [record] = await logsOf(stage.gateway, inTeam.key, String(answer.headers["x-gateway-trace-id"]), 1);
+      expect(record?.["metadata"]).toEqual({ a: "workspace", b: "key", c: "workspace", d: "request" });
+      expect(record).toMatchObject({ workspace_id: "ws-team", config_id: "pc-team" });
+    });
+
+    test("a key that may bring no config may bring none, whether there is a default or not", async () => {
+      const refused = await chat(stage.gateway, unfixed.key, { "x-gateway-config": "pc-own" });
+      expect([refused.status, refused.error()["code"]]).toEqual([400, "config_override_forbidden"]);
+      expect((await chat(stage.gateway, unfixed.key, MOCK)).status).toBe(200);
+    });
+
+    test("a key of a user tells who that is", async () => {
+      const made = await send(stage.gateway, "/v1/api-keys/workspace/user", {
+        headers: { "x-gateway-api-key": stage.gateway.adminKey },
+        body: { name: "of a user", scopes: ["completions.write", "logs.view"], user_id: "u-7", workspace_id: "ws-team" },
+      });
+      const key = String(made.json()["key"]);
+      const answer = await chat(stage.gateway, key, { "x-gateway-metadata": '{"_user":"somebody else"}' });
+      expect(answer.status, answer.text).toBe(200);
+      const [record] = await logsOf(stage.gateway, inTeam.key, String(answer.headers["x-gateway-trace-id"]), 1);
+      expect(record?.["metadata"]).toMatchObject({ _user: "u-7", a: "workspace" });
     });
   });
 

@@ -9,12 +9,13 @@ import { atWorkerEnd } from "./worker-end.ts";
 export interface Declared {
   readonly providers?: readonly { readonly slug: string }[];
   readonly configs?: readonly { readonly id: string }[];
+  readonly workspaces?: readonly { readonly id: string }[];
   readonly guardrails?: readonly { readonly id: string }[];
   readonly keys?: readonly { readonly name: string; readonly key: string }[];
 }
 
 type List = keyof Declared;
-const LISTS: readonly List[] = ["providers", "configs", "guardrails", "keys"];
+const LISTS: readonly List[] = ["providers", "configs", "workspaces", "guardrails", "keys"];
 
 /**
  * A gateway and an upstream for suites that need no settings of their own, kill nothing and count nothing that others
@@ -41,7 +42,7 @@ async function takeStage(setup: Setup, declare: (upstream: Upstream) => Declared
     await addTo(found, declare(found.upstream));
     return found;
   }
-  const declared = { providers: new Map(), configs: new Map(), guardrails: new Map(), keys: new Map() };
+  const declared = { providers: new Map(), configs: new Map(), workspaces: new Map(), guardrails: new Map(), keys: new Map() };
   const started = await startStage(setup, {
     config(upstream) {
       merge(declared, declare(upstream));

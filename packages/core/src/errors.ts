@@ -17,7 +17,7 @@ export const ERRORS = {
   invalid_header: { status: 400, text: "A request header is invalid." },
   invalid_config: { status: 400, text: "The config is invalid." },
   unknown_config: { status: 400, text: "There is no saved config with this id." },
-  config_override_forbidden: { status: 400, text: "This API key has a fixed config; a config header is not allowed with it." },
+  config_override_forbidden: { status: 400, text: "The default config of this API key cannot be overridden; send no config header." },
   provider_required: { status: 400, text: "No provider was named." },
   unknown_provider: { status: 400, text: "There is no such provider." },
   unknown_guardrail: { status: 400, text: "There is no saved guardrail with this id." },

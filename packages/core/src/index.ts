@@ -69,6 +69,7 @@ export type {
   ProviderResource,
   RateLimit,
   RateLimitPolicy,
+  WorkspaceResource,
 } from "./resources.ts";
 export type { RouteDescription } from "./route-description.ts";
 export { type Credentials, Secret } from "./secret.ts";

@@ -59,6 +59,8 @@ export interface ApiKeyResource {
   readonly workspace_id: string | null;
   /** "*" = all. */
   readonly scopes: readonly string[];
+  /** The user that a workspace-user key belongs to; absent = nobody. */
+  readonly user_id?: string;
   /** Unix ms, null = never. */
   readonly expires_at: number | null;
   readonly defaults: {
@@ -73,6 +75,15 @@ export interface ApiKeyResource {
   readonly allowed_providers: readonly string[] | null;
   /** SHA-256 of the key text, hex. */
   readonly key_sha256: string;
+}
+
+/** `Resolved.json` of kind workspace. */
+export interface WorkspaceResource {
+  readonly id: string;
+  readonly name: string;
+  readonly organisation_id: string;
+  /** For requests of keys that have none of their own; metadata for all. */
+  readonly defaults: { readonly config_id: string | null; readonly metadata: Readonly<Record<string, string>> };
 }
 
 /** `Resolved.json` of kind provider; its credentials are `Resolved.sealed`, bound to "provider/<slug>". */

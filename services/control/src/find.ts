@@ -4,6 +4,7 @@ import type { Sealer } from "@unigate/secrets";
 import { type Item, isSeenIn, placeOf } from "./item.ts";
 import type { LiveSaved } from "./saved/saved.ts";
 import type { Snapshot } from "./snapshot.ts";
+import { DEFAULT_WORKSPACE, emptyWorkspace } from "./tenants.ts";
 
 /** The thing that a ref names, as its tenant may see it; undefined when there is none, or behind a wall. */
 export type Find = (ref: Ref) => Item | undefined;
@@ -76,7 +77,7 @@ export function createFind(snapshot: () => Snapshot, saved: Pick<LiveSaved, "fin
       case "organisation":
         return isOwn ? found : undefined;
       case "workspace":
-        return saved.find(ref) ?? snapshot().find(ref);
+        return saved.find(ref) ?? snapshot().find(ref) ?? (ref.id === DEFAULT_WORKSPACE ? defaultWorkspace(organisationId) : undefined);
       case "providers":
         return providers(organisationId, workspaceId);
       case "policy_set":
@@ -84,6 +85,21 @@ export function createFind(snapshot: () => Snapshot, saved: Pick<LiveSaved, "fin
       default:
         return snapshot().find(ref) ?? saved.find(ref);
     }
+  };
+}
+
+/** Each organisation has a default workspace, whether anything says so or not. */
+function defaultWorkspace(organisationId: string): Item {
+  const json = bufferOfJson(emptyWorkspace(organisationId, DEFAULT_WORKSPACE));
+  return {
+    kind: "workspace",
+    id: DEFAULT_WORKSPACE,
+    organisationId,
+    workspaceId: null,
+    json,
+    sealed: undefined,
+    version: "0",
+    keyHash: null,
   };
 }
 

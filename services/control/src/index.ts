@@ -9,4 +9,4 @@ export { migrateSaved } from "./saved/sql/migrate-saved.ts";
 export { exportSaved, importSaved } from "./saved/transfer.ts";
 export { createControlService } from "./service.ts";
 export { type ControlDeps, type ControlStore, openControlStore } from "./store.ts";
-export type { OrganisationResource, WorkspaceResource } from "./tenants.ts";
+export type { OrganisationResource } from "./tenants.ts";

@@ -5,7 +5,7 @@ import { type Finding, quoted } from "./declared/problem.ts";
 import { expandScope, SCOPES } from "./declared/scopes.ts";
 import type { Draft } from "./item.ts";
 import { rateLimitsOf } from "./rate-limits.ts";
-import { DEFAULT_ORGANISATION, DEFAULT_WORKSPACE } from "./tenants.ts";
+import { DEFAULT_ORGANISATION, DEFAULT_WORKSPACE, isSeenIn, missingConfig } from "./tenants.ts";
 
 /** Declared keys and what is wrong with them. `configs` are those that a default may name. */
 export function declaredKeys(
@@ -18,19 +18,14 @@ export function declaredKeys(
     const find = (field: string, message: string) => findings.push({ path: field === "" ? path : `${path}.${field}`, message });
     const resource = keyResource(key, find);
     const configId = resource.defaults.config_id;
-    const seen = configs.filter((config) => seenBy(config, resource)).map(({ id }) => id);
+    const seen = configs
+      .filter((config) => isSeenIn(config, resource.organisation_id, resource.workspace_id ?? DEFAULT_WORKSPACE))
+      .map(({ id }) => id);
     const missing = missingConfig(configId, seen, "declared config of this tenant");
     if (missing !== null) find("defaults.config_id", missing);
     return keyDraft(resource);
   });
   return { drafts, findings };
-}
-
-/** What is wrong with a key's default config; `seen` are those that the key's requests may use. */
-export function missingConfig(configId: string | null, seen: readonly string[], what: string): string | null {
-  if (configId === null || seen.includes(configId)) return null;
-  const near = nearestName(configId, seen);
-  return `${quoted(configId)} is no ${what}${near === null ? "" : `; did you mean "${near}"?`}`;
 }
 
 /** The draft of any api_key. */
@@ -123,9 +118,4 @@ export function scopesOf(words: readonly string[], find: (field: string, message
     return [];
   });
   return [...new Set(scopes)];
-}
-
-function seenBy(config: DeclaredConfig, key: ApiKeyResource): boolean {
-  if ((config.organisation ?? DEFAULT_ORGANISATION) !== key.organisation_id) return false;
-  return config.workspace === undefined || config.workspace === (key.workspace_id ?? DEFAULT_WORKSPACE);
 }

@@ -182,6 +182,12 @@ describe("unigate.yaml", () => {
       ['3 keys[0].defaults.config_id: "pc-chat" is no declared config of this tenant'],
     ],
     [
+      "a workspace's default config that its requests could not use",
+      "version: 1\nconfigs: [{ id: pc-chat, config: { provider: mock }, workspace: other }]\nworkspaces: [{ id: w, defaults: { config_id: pc-chat } }]",
+      ['3 workspaces[0].defaults.config_id: "pc-chat" is no declared config of this workspace'],
+    ],
+    ["a workspace twice", "version: 1\nworkspaces: [{ id: w }, { id: w }]", ["2 workspaces[1]: the same name as workspaces[0]"]],
+    [
       "a workspace of an organisation key",
       `version: 1\nkeys: [{ name: a, key: ${KEY}, type: organisation-service, workspace: w, scopes: ['*'] }]`,
       ["2 keys[0].workspace: an organisation-service key has no workspace"],

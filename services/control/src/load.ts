@@ -10,6 +10,7 @@ import { type Draft, placeOf } from "./item.ts";
 import { declaredKeys } from "./keys.ts";
 import { type CatalogueProvider, declaredProviders, environmentProviders } from "./providers.ts";
 import { declaredRateLimitPolicies } from "./rate-limits.ts";
+import { declaredWorkspaces } from "./tenants.ts";
 
 /** What decides how a declared file is read. */
 export interface LoadDeps {
@@ -55,10 +56,11 @@ const neverSeals: Pick<Sealer, "seal"> = {
 };
 
 function draftsOf(declared: Declared, deps: LoadDeps): { readonly drafts: readonly Draft[]; readonly findings: readonly Finding[] } {
-  const { providers = [], configs = [], keys = [], guardrails = [], policies = {} } = declared;
+  const { providers = [], configs = [], workspaces = [], keys = [], guardrails = [], policies = {} } = declared;
   const sections = {
     providers: declaredProviders(providers, deps.catalogue, deps.sealer),
     configs: declaredConfigs(configs, deps.checkConfig, deps.sealer),
+    workspaces: declaredWorkspaces(workspaces, configs),
     keys: declaredKeys(keys, configs),
     guardrails: { drafts: declaredGuardrails(guardrails, deps.checks, deps.sealer), findings: [] },
     "policies.rate_limits": { drafts: declaredRateLimitPolicies(policies.rate_limits ?? []), findings: [] },

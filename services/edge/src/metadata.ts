@@ -1,4 +1,4 @@
-import { GatewayError, isObject } from "@unigate/core";
+import { type ApiKeyResource, GatewayError, isObject } from "@unigate/core";
 
 const NONE: Readonly<Record<string, string>> = Object.freeze({});
 
@@ -27,11 +27,20 @@ export function readMetadata(text: string | undefined): Readonly<Record<string, 
   return value as Record<string, string>;
 }
 
-/** Request, key and workspace metadata together: the key wins over the request (behaviour 1.1). */
+/**
+ * The metadata of request, key and workspace together: the workspace wins over the key, the key over its user, who is
+ * `_user`, and all of them over the request (behaviour 1.1).
+ */
 export function mergeMetadata(
   request: Readonly<Record<string, string>>,
-  key: Readonly<Record<string, string>>,
+  { user_id, defaults }: Pick<ApiKeyResource, "user_id" | "defaults">,
+  workspace: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {
-  for (const _ in key) return { ...request, ...key };
-  return request;
+  if (user_id === undefined && isEmpty(defaults.metadata) && isEmpty(workspace)) return request;
+  return { ...request, ...(user_id === undefined ? {} : { _user: user_id }), ...defaults.metadata, ...workspace };
+}
+
+function isEmpty(metadata: Readonly<Record<string, string>>): boolean {
+  for (const _ in metadata) return false;
+  return true;
 }

@@ -6,6 +6,8 @@ import type { ResourceRef } from "@unigate/resolve";
 export interface Principal {
   readonly key: ApiKeyResource;
   readonly tenant: Tenant;
+  /** Where the workspace's defaults are found. */
+  readonly workspace: ResourceRef;
   /** Where the organisation's policies are found. */
   readonly policySet: ResourceRef;
 }
@@ -15,9 +17,12 @@ const EXPIRY_TOLERANCE_MS = 5_000;
 /** The principal of a key. An organisation key works in the organisation's default workspace. */
 export function principalOf(key: ApiKeyResource): Principal {
   const organisationId = key.organisation_id;
+  const workspaceId = key.workspace_id ?? "ws-default";
+  const tenant = { organisationId, workspaceId };
   return {
     key,
-    tenant: { organisationId, workspaceId: key.workspace_id ?? "ws-default" },
+    tenant,
+    workspace: { kind: "workspace", id: workspaceId, tenant },
     policySet: { kind: "policy_set", id: organisationId, tenant: { organisationId, workspaceId: "" } },
   };
 }

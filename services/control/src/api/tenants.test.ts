@@ -75,6 +75,25 @@ describe("workspaces", () => {
     expect((await api.ask("DELETE", `${path}/${id}`)).status).toBe(404);
   });
 
+  test("name a default config, which then stays and says so", async () => {
+    const api = createTestApi();
+    const id = await idOf(api, "/workspaces", { name: "Team" });
+    const wrong = await api.ask("PUT", `/workspaces/${id}`, { defaults: { config_id: "pc-mian" } });
+    expect([wrong.status, wrong.error.param]).toEqual([400, "defaults.config_id"]);
+    expect(wrong.error.message).toContain('did you mean "pc-main"?');
+    const made = await api.ask("POST", "/configs", { name: "c", config: { provider: "mock" }, workspace_id: id });
+    const { slug } = made.json["data"] as { slug: string };
+    expect((await api.ask("POST", "/workspaces", { name: "Other", defaults: { config_id: slug } })).status).toBe(400);
+    expect((await api.ask("PUT", `/workspaces/${id}`, { defaults: { config_id: slug } })).status).toBe(200);
+    await api.ask("PUT", `/workspaces/${id}`, { defaults: { metadata: { team: "web" } } });
+    expect((await api.ask("GET", `/workspaces/${id}`)).json).toMatchObject({ defaults: { config_id: slug, metadata: { team: "web" } } });
+    expect((await api.ask("GET", `/configs/${slug}`)).json).toMatchObject({ data: { is_default: 1 } });
+    const kept = await api.ask("DELETE", `/configs/${slug}`);
+    expect([kept.status, kept.error.message]).toEqual([409, expect.stringContaining(`"${id}"`)]);
+    await api.ask("PUT", `/workspaces/${id}`, { defaults: { config_id: null } });
+    expect((await api.ask("DELETE", `/configs/${slug}`)).status).toBe(200);
+  });
+
   test("a workspace key sees its own, and makes none", async () => {
     const api = createTestApi();
     const id = await idOf(api, "/workspaces", { name: "Team" });

@@ -1,9 +1,9 @@
-import { GatewayError, type JsonObject } from "@unigate/core";
+import { GatewayError, type JsonObject, type WorkspaceResource } from "@unigate/core";
 import { z } from "zod";
 import type { SavedKind, SavedRow } from "../saved/types.ts";
-import { DEFAULT_WORKSPACE, type WorkspaceResource } from "../tenants.ts";
+import { DEFAULT_WORKSPACE, emptyWorkspace } from "../tenants.ts";
 import { deleted, listFields } from "./answers.ts";
-import { requireOrganisationKey } from "./api-keys/key-rights.ts";
+import { requireConfig, requireOrganisationKey } from "./api-keys/key-rights.ts";
 import { type Asked, endpoint } from "./asked.ts";
 import { anyQuery, isoTime, name, note, notYet, text } from "./fields.ts";
 import { listOf, paging } from "./listing.ts";
@@ -15,7 +15,7 @@ import { newRow, nextRow, removal, withGiven, write } from "./write.ts";
 const fields = {
   name,
   description: note.optional(),
-  defaults: z.strictObject({ metadata: z.record(z.string(), z.string()).optional() }).optional(),
+  defaults: z.strictObject({ config_id: text.nullable().optional(), metadata: z.record(z.string(), z.string()).optional() }).optional(),
   users: notYet("users"),
   usage_limits: notYet("usage limits of workspaces"),
   rate_limits: notYet("rate limits of workspaces"),
@@ -38,8 +38,9 @@ export const createWorkspace = endpoint(
       id,
       name: body.name,
       organisation_id: organisationId,
-      defaults: { config_id: null, metadata: body.defaults?.metadata ?? {} },
+      defaults: { config_id: body.defaults?.config_id ?? null, metadata: body.defaults?.metadata ?? {} },
     };
+    requireConfig(asked, resource.defaults.config_id, id, "workspace");
     const row = newRow(asked, {
       kind: "workspace",
       id,
@@ -79,8 +80,15 @@ export const updateWorkspace = endpoint(
     const row = changeable(asked);
     const { name: shown, description, defaults } = asked.body;
     const before = row.resource as object as WorkspaceResource;
-    const metadata = defaults?.metadata ?? before.defaults.metadata;
-    const resource: WorkspaceResource = { ...before, name: shown ?? before.name, defaults: { ...before.defaults, metadata } };
+    const resource: WorkspaceResource = {
+      ...before,
+      name: shown ?? before.name,
+      defaults: {
+        config_id: defaults?.config_id === undefined ? before.defaults.config_id : defaults.config_id,
+        metadata: defaults?.metadata ?? before.defaults.metadata,
+      },
+    };
+    if (defaults?.config_id !== undefined) requireConfig(asked, defaults.config_id, row.id, "workspace");
     const details = withGiven(row.details, { description });
     await write(asked.api, [{ put: nextRow(asked, row, { resource: { ...resource }, details }) }]);
     return { id: row.id, slug: row.slug, object: "workspace" };
@@ -107,12 +115,7 @@ export function everyWorkspace(asked: Asked): Thing[] {
   const { caller, organisationId } = asked;
   const hasDefault = found.some(({ row }) => row.id === DEFAULT_WORKSPACE);
   if (hasDefault || (caller.workspaceId !== null && caller.workspaceId !== DEFAULT_WORKSPACE)) return found;
-  const resource: WorkspaceResource = {
-    id: DEFAULT_WORKSPACE,
-    name: DEFAULT_WORKSPACE,
-    organisation_id: organisationId,
-    defaults: { config_id: null, metadata: {} },
-  };
+  const resource = emptyWorkspace(organisationId, DEFAULT_WORKSPACE);
   const row: SavedRow = {
     kind: "workspace",
     id: DEFAULT_WORKSPACE,
@@ -132,7 +135,7 @@ export function everyWorkspace(asked: Asked): Thing[] {
 
 function changeable(asked: Asked): SavedRow {
   if (asked.parameters["id"] === DEFAULT_WORKSPACE)
-    throw new GatewayError("conflict", "The default workspace comes with its organisation and cannot be changed.");
+    throw new GatewayError("conflict", "The default workspace comes with its organisation; its defaults stand in unigate.yaml.");
   return changeableOf(asked, "workspace", asked.parameters["id"] ?? "");
 }
 

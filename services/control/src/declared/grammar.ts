@@ -105,6 +105,13 @@ export const guardrailRules = {
   actions: anyObject.optional(),
 };
 
+const workspace = z.strictObject({
+  id: slug,
+  name: text.optional(),
+  defaults: z.strictObject({ config_id: text.nullable().optional(), metadata: z.record(z.string(), z.string()).optional() }).optional(),
+  organisation: slug.optional(),
+});
+
 const guardrail = z.strictObject({
   id: slug,
   name: text.optional(),
@@ -147,6 +154,7 @@ export const declaredSchema = z.strictObject({
   version: z.literal(1),
   providers: z.array(provider).max(10_000).optional(),
   configs: z.array(config).max(10_000).optional(),
+  workspaces: z.array(workspace).max(10_000).optional(),
   keys: z.array(key).max(10_000).optional(),
   guardrails: z.array(guardrail).max(10_000).optional(),
   policies: z
@@ -159,6 +167,7 @@ export type Declared = z.infer<typeof declaredSchema>;
 export type DeclaredProvider = NonNullable<Declared["providers"]>[number];
 export type DeclaredConfig = NonNullable<Declared["configs"]>[number];
 export type DeclaredKey = NonNullable<Declared["keys"]>[number];
+export type DeclaredWorkspace = NonNullable<Declared["workspaces"]>[number];
 export type DeclaredGuardrail = NonNullable<Declared["guardrails"]>[number];
 export type DeclaredRateLimits = DeclaredKey["rate_limits"];
 export type DeclaredRateLimitPolicy = z.infer<typeof rateLimitPolicy>;

@@ -1,9 +1,8 @@
 import { boundCall, type JsonObject } from "@unigate/core";
 import type { EdgeDeps } from "../deps.ts";
 import type { GatewayRequest } from "../gateway-request.ts";
-import { newRun } from "../pipeline/run-state.ts";
+import { startRun } from "../pipeline/start-run.ts";
 import { planRequest } from "../pipeline/steps/plan.ts";
-import { resolveConfig } from "../pipeline/steps/resolve-config.ts";
 import { explainTarget } from "./explain-target.ts";
 import { toldChoices, whyNotTaken } from "./not-taken.ts";
 import { leavesInOrder, planTree } from "./plan-tree.ts";
@@ -18,7 +17,7 @@ const MOST_TARGETS = 50;
 export async function explainRequest(deps: EdgeDeps, request: GatewayRequest): Promise<JsonObject> {
   const bounded = boundCall(request.call, deps.limits.maxRequestMs);
   try {
-    const run = newRun(deps, request, await resolveConfig(deps, request), bounded.call);
+    const run = await startRun(deps, request, bounded.call);
     const { compiled, id, version, origin } = run.config;
     const plan = await planRequest(run, true);
     const inOrder = leavesInOrder(plan);

@@ -2,7 +2,6 @@ import type { Remaining } from "@unigate/contracts";
 import type { Call, CompiledConfig, JsonObject, PlanLeaf } from "@unigate/core";
 import type { EdgeDeps } from "../deps.ts";
 import type { GatewayRequest } from "../gateway-request.ts";
-import { mergeMetadata } from "../metadata.ts";
 import { type LeafHooks, NO_HOOKS } from "./steps/resolve-hooks.ts";
 import type { Tried } from "./tried.ts";
 
@@ -28,7 +27,7 @@ export interface Run {
   /** The request's call, bounded by the longest time a request may take. */
   readonly call: Call;
   readonly config: RequestConfig;
-  /** Metadata of request and key, merged. */
+  /** Metadata of request, key and workspace, merged. */
   readonly metadata: Readonly<Record<string, string>>;
   /** Number of the next attempt; one a target, retries included in it. */
   attempts: number;
@@ -43,24 +42,6 @@ export interface Run {
   spoolNumber: number;
   /** Of the target that is being tried; each target begins anew. */
   hooks: HookState;
-}
-
-/** A request that begins. */
-export function newRun(deps: EdgeDeps, request: GatewayRequest, config: RequestConfig, call: Call): Run {
-  return {
-    deps,
-    request,
-    call,
-    config,
-    metadata: mergeMetadata(request.metadata, request.principal.key.defaults.metadata),
-    attempts: 0,
-    limits: { isReserved: false, ofRequest: [], ofTarget: [] },
-    decision: {},
-    tried: [],
-    probes: [],
-    spoolNumber: 0,
-    hooks: newHookState(),
-  };
 }
 
 /** What limits said; only the steps reserve and settle write it. */

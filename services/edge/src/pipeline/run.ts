@@ -5,15 +5,15 @@ import { attemptPlan } from "./attempts.ts";
 import { admitTarget, firstLeaf } from "./prepare-target.ts";
 import { recordRefusal, recordStart } from "./record.ts";
 import { replyOf } from "./reply.ts";
-import { newRun, type Run } from "./run-state.ts";
+import type { Run } from "./run-state.ts";
+import { startRun } from "./start-run.ts";
 import { planRequest } from "./steps/plan.ts";
 import { releaseProbes } from "./steps/report-outcome.ts";
-import { resolveConfig } from "./steps/resolve-config.ts";
 import { settle } from "./steps/settle.ts";
 
 /**
  * One request from its config to its answer: read this file to know the product.
- * resolve-config, plan, then the attempts (shape-body, resolve-target, reserve, check-input, look-up, call,
+ * workspace-defaults and resolve-config (start-run.ts), plan, then the attempts (shape-body, resolve-target, reserve, check-input, look-up, call,
  * check-output, decide), then the answer, which settles and logs after its last byte. The first target reserves for
  * the whole request. No step runs beside another: a refused request fires
  * no webhook and leaks no reservation. Throws the GatewayError of a refusal; failures of targets are answers.
@@ -22,8 +22,7 @@ export async function runRequest(deps: EdgeDeps, request: GatewayRequest): Promi
   const bounded = boundCall(request.call, deps.limits.maxRequestMs);
   let run: Run | null = null;
   try {
-    const config = await resolveConfig(deps, request);
-    run = newRun(deps, request, config, bounded.call);
+    run = await startRun(deps, request, bounded.call);
     refuseManyTargets(run);
     const plan = await planRequest(run);
     const first = await admitTarget(run, firstLeaf(plan));

@@ -38,10 +38,11 @@ export function createKey(type: ApiKeyResource["type"]): Endpoint {
       organisation_id: asked.organisationId,
       workspace_id: type === "organisation-service" ? null : (workspaceOf(asked, workspace_id) ?? DEFAULT_WORKSPACE),
       scopes: grantedScopes(asked, asked.body.scopes),
+      ...(user_id === null ? {} : { user_id }),
       ...keyRulesOf(asked.body),
       key_sha256: hashOfKey(keyText).toString("hex"),
     };
-    requireConfig(asked, resource);
+    requireConfig(asked, resource.defaults.config_id, resource.workspace_id ?? DEFAULT_WORKSPACE, "key");
     const row = newRow(asked, {
       kind: "api_key",
       id: resource.id,

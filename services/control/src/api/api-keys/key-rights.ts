@@ -1,8 +1,8 @@
 import { type ApiKeyResource, GatewayError } from "@unigate/core";
 import type { Finding } from "../../declared/problem.ts";
-import { missingConfig, scopesOf } from "../../keys.ts";
+import { scopesOf } from "../../keys.ts";
 import type { SavedRow } from "../../saved/types.ts";
-import { DEFAULT_WORKSPACE } from "../../tenants.ts";
+import { missingConfig } from "../../tenants.ts";
 import type { Asked } from "../asked.ts";
 import { holdsScope, requireAllScopes, requireScope } from "../caller.ts";
 import { invalidField, refuseFindings } from "../read-fields.ts";
@@ -40,15 +40,16 @@ export function grantedScopes(asked: Pick<Asked, "caller">, words: readonly stri
   return scopes;
 }
 
-/** Throws when a key's default config is none that its requests could use. */
-export function requireConfig(asked: Pick<Asked, "api" | "caller" | "organisationId">, key: ApiKeyResource): void {
-  const workspaceId = key.workspace_id ?? DEFAULT_WORKSPACE;
+/** Throws when a default config is none that requests of the workspace could use. `whose` = of a key or of a workspace. */
+export function requireConfig(
+  asked: Pick<Asked, "api" | "caller" | "organisationId">,
+  configId: string | null,
+  workspaceId: string,
+  whose: "key" | "workspace",
+): void {
   const seen = thingsOf(asked, "config").filter(({ row }) => row.workspaceId === null || row.workspaceId === workspaceId);
-  const missing = missingConfig(
-    key.defaults.config_id,
-    seen.map(({ row }) => row.slug),
-    "config that this key could use",
-  );
+  const slugs = seen.map(({ row }) => row.slug);
+  const missing = missingConfig(configId, slugs, `config that this ${whose} could use`);
   if (missing !== null) throw invalidField("defaults.config_id", missing);
 }
 

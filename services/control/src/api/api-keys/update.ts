@@ -1,6 +1,7 @@
 import type { ApiKeyResource } from "@unigate/core";
 import { z } from "zod";
 import { keyRulesOf } from "../../keys.ts";
+import { DEFAULT_WORKSPACE } from "../../tenants.ts";
 import { endpoint } from "../asked.ts";
 import { anyQuery, notYet } from "../fields.ts";
 import { changeableOf } from "../things.ts";
@@ -23,7 +24,8 @@ export const updateKey = endpoint({ summary: "Change an API key", body, query: a
     scopes: scopes === undefined ? before.scopes : grantedScopes(asked, scopes),
     ...keyRulesOf(asked.body, before),
   };
-  if (asked.body.defaults !== undefined) requireConfig(asked, resource);
+  if (asked.body.defaults !== undefined)
+    requireConfig(asked, resource.defaults.config_id, resource.workspace_id ?? DEFAULT_WORKSPACE, "key");
   const details = withGiven(row.details, { description });
   await write(asked.api, [{ put: nextRow(asked, row, { resource: { ...resource }, details }) }]);
   return { id: row.id, object: "api-key" };

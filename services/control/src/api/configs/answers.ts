@@ -6,7 +6,7 @@ const row = z.object({
   name: z.string(),
   ...belonging,
   status: z.literal("active"),
-  is_default: z.literal(0),
+  is_default: z.union([z.literal(0), z.literal(1)]),
   version_id: z.string(),
   ...origin,
 });

@@ -1,4 +1,4 @@
-import { type ConfigResource, GatewayError, type JsonObject, jsonOf } from "@unigate/core";
+import { type ConfigResource, GatewayError, type JsonObject, jsonOf, type WorkspaceResource } from "@unigate/core";
 import { z } from "zod";
 import { type SavedRow, SavedUnavailable } from "../../saved/types.ts";
 import { deleted } from "../answers.ts";
@@ -16,12 +16,12 @@ const pageQuery = z.strictObject(paging);
 export const listConfigs = endpoint({ summary: "Configs", body: null, query: listQuery, answer: configsAnswer }, (asked) => {
   const { workspace_id } = asked.query;
   const configs = thingsOf(asked, "config").filter(({ row }) => workspace_id === undefined || row.workspaceId === workspace_id);
-  return { success: true, ...listOf(configs, asked.query, configRow) };
+  return { success: true, ...listOf(configs, asked.query, (thing) => configRow(asked, thing)) };
 });
 
 export const getConfig = endpoint({ summary: "One config", body: null, query: anyQuery, answer: configAnswer }, (asked) => {
   const thing = thingOf(asked, "config", asked.parameters["slug"] ?? "");
-  return { success: true, data: { ...configRow(thing), config: configText(thing.row) } };
+  return { success: true, data: { ...configRow(asked, thing), config: configText(thing.row) } };
 });
 
 /** GET /configs/{slug}/versions, newest first. */
@@ -50,12 +50,15 @@ async function versionsOf({ api }: Asked, { kind, id }: SavedRow): Promise<reado
   }
 }
 
-/** DELETE /configs/{slug}: not while it is a key's default, whose requests would then go nowhere. */
+/** DELETE /configs/{slug}: not while it is the default of a key or workspace, whose requests would then go nowhere. */
 export const deleteConfig = endpoint({ summary: "Delete a config", body: null, query: anyQuery, answer: deleted }, async (asked) => {
   const row = changeableOf(asked, "config", asked.parameters["slug"] ?? "");
   const user = keyWithDefault(asked, row.slug);
   if (user !== null)
     throw new GatewayError("conflict", `The config is the default of the API key ${user}; give that key another default first.`);
+  const workspace = defaultOf(asked, row.slug)[0];
+  if (workspace !== undefined)
+    throw new GatewayError("conflict", `The config is the default of the workspace "${workspace}"; give that another default first.`);
   await write(asked.api, [removal(row)]);
   return { success: true };
 });
@@ -74,6 +77,16 @@ function keyWithDefault({ api, organisationId }: Asked, slug: string): string | 
   return null;
 }
 
+/** Ids of the workspaces whose default a config is, whoever may see them. */
+function defaultOf({ api, organisationId }: Pick<Asked, "api" | "organisationId">, slug: string): string[] {
+  const declared = api.snapshot().all("workspace", organisationId);
+  const resources = [
+    ...declared.map(({ json }) => jsonOf(json)),
+    ...api.saved.list("workspace", organisationId).map(({ resource }) => resource),
+  ];
+  return (resources as WorkspaceResource[]).filter(({ defaults }) => defaults.config_id === slug).map(({ id }) => id);
+}
+
 /** The resource of a config's row. */
 export function configOf({ resource }: SavedRow): ConfigResource {
   if (resource === null) throw new Error("a saved config has no resource");
@@ -90,7 +103,7 @@ function configText(row: SavedRow): string {
   return JSON.stringify(maskConfig(configOf(row).config));
 }
 
-function configRow({ row, source }: Thing): JsonObject {
+function configRow(asked: Pick<Asked, "api" | "organisationId">, { row, source }: Thing): JsonObject {
   const config = configOf(row);
   return {
     id: config.id,
@@ -100,7 +113,7 @@ function configRow({ row, source }: Thing): JsonObject {
     organisation_id: config.organisation_id,
     workspace_id: config.workspace_id,
     status: "active",
-    is_default: 0,
+    is_default: defaultOf(asked, row.slug).length > 0 ? 1 : 0,
     version_id: config.version,
     source,
     created_at: isoTime(row.createdAt),

@@ -16,7 +16,7 @@ import { configOf, versionId } from "./read.ts";
 
 /** Clients send the config itself or its JSON text. */
 const config = z.union([anyObject, z.string()], { error: "expected a config object" });
-const isDefault = z.literal(0, "default configs of a workspace are not available yet").optional();
+const isDefault = z.literal(0, "a workspace names its default config itself: PUT /workspaces/{id} with defaults.config_id").optional();
 
 const newConfig = z.strictObject({ name, config, isDefault, ...place });
 const changedConfig = z.strictObject({

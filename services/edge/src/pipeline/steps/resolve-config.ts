@@ -32,17 +32,17 @@ const savedConfigs = new WeakMap<ConfigResource, RequestConfig>();
 const inlineConfigs = new Map<string, Omit<RequestConfig, "credentials">>();
 
 /**
- * The config of a request: its header (saved id or JSON), else the key's default, else none (behaviour 1.1).
+ * The config of a request: its header (saved id or JSON), else the key's default, else the workspace's, else none (behaviour 1.1).
  * Throws invalid_config naming the field, unknown_config or config_override_forbidden.
  */
-export async function resolveConfig(deps: EdgeDeps, request: GatewayRequest): Promise<RequestConfig> {
+export async function resolveConfig(deps: EdgeDeps, request: GatewayRequest, workspaceDefault: string | null): Promise<RequestConfig> {
   const header = request.headers[HEADER];
   const { defaults } = request.principal.key;
   if (header === undefined || header === "") {
-    return defaults.config_id === null ? EMPTY : savedConfig(deps, request, defaults.config_id, request.call);
+    const id = defaults.config_id ?? workspaceDefault;
+    return id === null ? EMPTY : savedConfig(deps, request, id, request.call);
   }
-  if (defaults.config_id !== null && !defaults.allow_config_override)
-    throw new GatewayError("config_override_forbidden", undefined, { param: HEADER });
+  if (!defaults.allow_config_override) throw new GatewayError("config_override_forbidden", undefined, { param: HEADER });
   if (header.startsWith(SAVED_PREFIX)) return savedConfig(deps, request, header, request.call);
   return inlineConfig(deps, request, header);
 }
