@@ -91,9 +91,11 @@ describe.skipIf(!requirement("long").available).each(setups)("traces, %s", (setu
     const config = { strategy: { mode: "fallback" }, targets: [here({ retry }), here()] };
     const traceId = newTraceId();
     await chat(stage.gateway, stage.key, { ...withConfig(config), traceparent: `00-${traceId}-${newSpanId()}-01` });
-    const spans = await arrived(traceId, 5);
+    const spans = await arrived(traceId, 6);
     const [request] = spans.sort(rootFirst);
-    const calls = spans.filter((span) => hex(span.parentSpanId) === hex(request?.spanId));
+    const below = spans.filter((span) => hex(span.parentSpanId) === hex(request?.spanId));
+    expect(below.filter((span) => span.name === "plan")).toHaveLength(1);
+    const calls = below.filter((span) => span.name !== "plan");
     expect(new Set(calls.map((span) => attributesOf(span)["http.response.status_code"]))).toEqual(new Set([200, 429]));
     const failed = calls.find((span) => attributesOf(span)["error.type"] !== undefined);
     const tries = spans.filter((span) => hex(span.parentSpanId) === hex(failed?.spanId));
@@ -105,7 +107,7 @@ describe.skipIf(!requirement("long").available).each(setups)("traces, %s", (setu
     const records = await logsOf(stage.gateway, stage.key, traceId, 2);
     const shown = await Promise.all(records.map(({ id }) => logOf(stage.gateway, stage.key, String(id))));
     const ids = shown.flatMap((record) => (record["spans"] as JsonObject[]).map((span) => span["span_id"]));
-    expect(ids).toHaveLength(5);
+    expect(ids).toHaveLength(6);
     expect(new Set(ids)).toEqual(new Set(spans.map(({ spanId }) => hex(spanId))));
   });
 

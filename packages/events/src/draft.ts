@@ -71,6 +71,8 @@ export function newHead(id: string, time: number): LogHead {
       cache_ms: null,
       cache_at_ms: null,
       guardrail_ms: null,
+      plan_at_ms: null,
+      plan_ms: null,
     },
     metadata: {},
     decision: null,

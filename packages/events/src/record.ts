@@ -49,6 +49,11 @@ const timings = z.object({
   cache_ms: milliseconds.nullable().describe("cache look-up"),
   cache_at_ms: milliseconds.nullable().optional().describe("when the cache look-up began, from the attempt's start"),
   guardrail_ms: milliseconds.nullable().describe("guardrails before and after"),
+  plan_at_ms: milliseconds
+    .nullable()
+    .optional()
+    .describe("when planning began, from the request's arrival; null when nothing was to be chosen"),
+  plan_ms: milliseconds.nullable().optional().describe("planning the order of targets"),
 });
 
 const head = z.object({

@@ -117,6 +117,32 @@ test("a request and its one target", () => {
   });
 });
 
+describe("the plan", () => {
+  const timings = { ...head().timings, plan_at_ms: 3, plan_ms: 2 };
+
+  test("is a part of the request, told by its last record", () => {
+    const [request, plan] = spansOf(head({ timings }));
+    expect(plan).toEqual({
+      traceId: TRACE,
+      spanId: expect.stringMatching(/^[0-9a-f]{16}$/),
+      parentSpanId: request?.spanId,
+      name: "plan",
+      kind: "internal",
+      start: 1_700_000_000_003,
+      end: 1_700_000_000_005,
+      attributes: {},
+      error: null,
+    });
+    expect(byName(spansOf(head({ timings, last: false })), "plan")).toEqual([]);
+    expect(byName(spansOf(head()), "plan")).toEqual([]);
+  });
+
+  test("says when the router had no part in it, and is there when it refused", () => {
+    const [, plan] = spansOf(head({ timings, decision: { degraded: "router" }, provider: null, outcome: "refused", status: 400 }));
+    expect(plan?.attributes).toEqual({ "unigate.plan.degraded": "router" });
+  });
+});
+
 const fault = (over: object = {}) => ({
   code: "rate_limit_exceeded",
   type: "rate_limit_error",

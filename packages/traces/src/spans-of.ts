@@ -11,15 +11,18 @@ const MAX_METADATA = 32;
 
 /**
  * The spans of a record: of the target that was tried, with its tries, its guardrails and its look-up in the cache, and
- * of the whole request when the record is its last. The same record gives the same spans.
+ * of the whole request and its plan when the record is its last. The same record gives the same spans.
  */
 export function spansOf(head: LogHead): Span[] {
   const traceId = w3cTraceId(head.trace_id === "" ? head.id : head.trace_id);
   const requestSpan = w3cSpanId(head.span_id === "" ? head.request_id : head.span_id);
   const spans: Span[] = [];
-  if (head.last === true) spans.push(requestSpanOf(head, traceId, requestSpan));
-  if (head.provider === null) return spans;
   const ids = spanIdsOf(head.id);
+  if (head.last === true) {
+    spans.push(requestSpanOf(head, traceId, requestSpan));
+    for (const part of planned(head)) spans.push({ ...part, traceId, spanId: ids.child(MAX_CHILDREN), parentSpanId: requestSpan });
+  }
+  if (head.provider === null) return spans;
   spans.push(targetSpan(head, traceId, ids.target, requestSpan), ...children(head, traceId, ids));
   return spans;
 }
@@ -52,6 +55,15 @@ function requestSpanOf(head: LogHead, traceId: string, spanId: string): Span {
     attributes,
     error: head.status >= 500 || head.outcome === "interrupted" ? messageOf(head) : null,
   };
+}
+
+/** The choice of targets, of a request that left something to choose. */
+function planned({ received_at: received, timings, decision }: LogHead): Part[] {
+  const { plan_at_ms: at, plan_ms: took } = timings;
+  if (received === undefined || at === undefined || at === null || took === undefined || took === null) return [];
+  const attributes: Record<string, AttributeValue> = {};
+  if (typeof decision?.["degraded"] === "string") attributes["unigate.plan.degraded"] = cut(decision["degraded"]);
+  return [{ name: "plan", kind: "internal", start: received + at, end: received + at + took, attributes, error: null }];
 }
 
 /** What a record says when the client did not name its span. */

@@ -37,6 +37,7 @@ function running() {
     metadata: {},
     decision: {},
     tried: [],
+    planning: null,
     limits: { isReserved: true, ofRequest: [], ofTarget: [] },
     hooks: newHookState(),
   } as unknown as Run;

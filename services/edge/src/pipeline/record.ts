@@ -149,6 +149,10 @@ function headOf(run: Run, time: number): LogHead {
   head.path = request.path;
   head.metadata = cutMetadata(run.metadata);
   head.decision = decisionRecord(run);
+  if (run.planning !== null) {
+    head.timings.plan_at_ms = Math.max(0, run.planning.at - request.receivedAt);
+    head.timings.plan_ms = run.planning.tookMs;
+  }
   return head;
 }
 

@@ -38,6 +38,8 @@ export interface Run {
   readonly tried: Tried[];
   /** Targets of the plan that are probes of half-open breakers, until their outcome is told. */
   readonly probes: PlanLeaf[];
+  /** When its plan was made, Unix ms, and how long that took; null when nothing was to be chosen. */
+  planning: { readonly at: number; readonly tookMs: number } | null;
   /** Its number in the spool, once it is admitted; 0 before. */
   spoolNumber: number;
   /** Of the target that is being tried; each target begins anew. */

@@ -1,3 +1,4 @@
+import type { PlanNode } from "@unigate/contracts";
 import { boundCall, GatewayError, toGatewayError } from "@unigate/core";
 import type { EdgeDeps } from "../deps.ts";
 import type { GatewayReply, GatewayRequest } from "../gateway-request.ts";
@@ -24,7 +25,7 @@ export async function runRequest(deps: EdgeDeps, request: GatewayRequest): Promi
   try {
     run = await startRun(deps, request, bounded.call);
     refuseManyTargets(run);
-    const plan = await planRequest(run);
+    const plan = await plannedAt(run);
     const first = await admitTarget(run, firstLeaf(plan));
     run.spoolNumber = recordStart(run);
     const outcome = await attemptPlan(run, plan, first);
@@ -39,6 +40,17 @@ export async function runRequest(deps: EdgeDeps, request: GatewayRequest): Promi
       recordRefusal(run, refusal);
     }
     throw refusal;
+  }
+}
+
+/** The plan, and how long it took when there was anything to choose. */
+async function plannedAt(run: Run): Promise<PlanNode> {
+  if (run.config.compiled.root.kind === "leaf") return planRequest(run);
+  const at = run.deps.clock.now();
+  try {
+    return await planRequest(run);
+  } finally {
+    run.planning = { at, tookMs: Math.max(0, run.deps.clock.now() - at) };
   }
 }
 

@@ -18,6 +18,7 @@ export async function startRun(deps: EdgeDeps, request: GatewayRequest, call: Ca
     attempts: 0,
     limits: { isReserved: false, ofRequest: [], ofTarget: [] },
     decision: {},
+    planning: null,
     tried: [],
     probes: [],
     spoolNumber: 0,
