@@ -139,6 +139,25 @@ describe.each(gatewayModes)("routing, %s", (mode) => {
     expect(stage.upstream.requests[1]?.headers["authorization"]).toBe("Bearer sk-saved");
   });
 
+  test.each<[string, object, object, Record<string, string>, number, string]>([
+    ["the header names a saved provider", {}, {}, { "x-gateway-provider": "@saved" }, 200, "Bearer sk-saved"],
+    ["the model names one", {}, { model: "@saved/gpt-test" }, {}, 200, "Bearer sk-saved"],
+    ["the header wins over the model", {}, { model: "@nobody/gpt-test" }, { "x-gateway-provider": "@saved" }, 200, "Bearer sk-saved"],
+    ["the older header names one", {}, {}, { "x-gateway-virtual-key": "saved" }, 200, "Bearer sk-saved"],
+    ["the target's own provider means nothing", { provider: "@nobody" }, {}, { "x-gateway-provider": "@saved" }, 200, "Bearer sk-saved"],
+    ["nothing names one", {}, {}, {}, 400, "provider_required"],
+    ["the model of Workers AI names none", {}, { model: "@cf/meta/llama" }, {}, 400, "provider_required"],
+    ["nobody knows the one that is named", {}, {}, { "x-gateway-provider": "@nobody" }, 400, "unknown_provider"],
+  ])("a passthrough, at the top and in a target: %s", async (_, over, body, headers, status, expected) => {
+    stage.upstream.always(chatReply("ok"));
+    const passthrough = { passthrough: true, ...over };
+    for (const config of [passthrough, { strategy: { mode: "single" }, targets: [passthrough] }]) {
+      const answer = await ask(config, body, headers);
+      const said = status === 200 ? stage.upstream.requests.at(-1)?.headers["authorization"] : answer.error()["code"];
+      expect([answer.status, said], answer.text).toEqual([status, expected]);
+    }
+  });
+
   describe("retry", () => {
     const soon = { "retry-after-ms": "5" };
     const retry = (attempts: number, more: object = {}): object => ({
