@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { PlanRequest, RouterDefinition } from "@unigate/contracts";
 import { backgroundCall, type JsonObject, jsonOf } from "@unigate/core";
 import { createRouterService } from "@unigate/router";
-import { createMemoryBreakers } from "@unigate/storage";
+import { createMemoryBreakers, createMemoryMeasurements } from "@unigate/storage";
 import { type Connection, runners } from "@unigate/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
@@ -22,7 +22,9 @@ describe.each(runners)("router over $name", (runner) => {
     draw = 0;
     now = START;
     const clock = { now: () => now };
-    const router = createRouterService({ draw: () => draw, clock, breakers: createMemoryBreakers({ clock }) });
+    const breakers = createMemoryBreakers({ clock });
+    const measurements = createMemoryMeasurements({ clock });
+    const router = createRouterService({ draw: () => draw, clock, breakers, measurements });
     connection = await runner.connect(RouterDefinition, router.port);
   });
   afterEach(() => connection.close());

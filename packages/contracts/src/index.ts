@@ -57,6 +57,7 @@ export {
   BreakersReply,
   BreakersRequest,
   Hedge,
+  InFlight,
   Leaf,
   PlanNode,
   PlanReply,
@@ -64,6 +65,7 @@ export {
   ReportRequest,
   RouterDefinition,
   Sequence,
+  TargetPrice,
 } from "./gen/unigate/router/v1/router.ts";
 export { AnswerBatch, CallBatch, CallsDefinition } from "./gen/unigate/rpc/v1/rpc.ts";
 export type * from "./ports.ts";

@@ -10,6 +10,7 @@ import type { Leases } from "./leases.ts";
 import type { Outcomes } from "./outcomes.ts";
 import type { Patience } from "./patience.ts";
 import type { Settlements } from "./settlements.ts";
+import type { UnderWay } from "./under-way.ts";
 
 /** What the edge is told by the settings. */
 export interface EdgeLimits {
@@ -58,6 +59,7 @@ export interface EdgeDeps extends EdgeParts {
   readonly settlements: Settlements;
   readonly leases: Leases;
   readonly outcomes: Outcomes;
+  readonly underWay: UnderWay;
   /** With policy. */
   readonly patience: Patience;
   readonly background: Background;

@@ -9,6 +9,7 @@ import { createPatience } from "./patience.ts";
 import { createBodyBudget } from "./read-body.ts";
 import { createHttpServer, type Inflight } from "./server.ts";
 import { createSettlements } from "./settlements.ts";
+import { createUnderWay } from "./under-way.ts";
 
 const IDLE_MS = 50;
 /** What runs beside requests may take this much longer than the last of them, ms. */
@@ -30,7 +31,8 @@ export async function startEdge(parts: EdgeParts, host: string, port: number, ve
   const budget = createBodyBudget(parts.limits.inflightBytes);
   const settlements = createSettlements(parts.policy, parts.log);
   const leases = createLeases(parts.policy, parts.log, parts.clock, parts.limits.maxRequestMs);
-  const outcomes = createOutcomes(parts.router, parts.log);
+  const underWay = createUnderWay(() => parts.clock.now());
+  const outcomes = createOutcomes(parts.router, parts.log, underWay);
   const background = createBackground(parts.log);
   let requests: Inflight | null = null;
   const metrics = createEdgeMetrics(parts.processMetrics, {
@@ -42,7 +44,7 @@ export async function startEdge(parts: EdgeParts, host: string, port: number, ve
     outcomesDropped: () => outcomes.dropped,
     backgroundDropped: () => background.dropped,
   });
-  const deps: EdgeDeps = { ...parts, metrics, settlements, leases, outcomes, patience: createPatience(parts.clock), background };
+  const deps: EdgeDeps = { ...parts, metrics, settlements, leases, outcomes, underWay, patience: createPatience(parts.clock), background };
   const { server, inflight } = createHttpServer(deps, budget, version);
   requests = inflight;
   await listen(server, host, port);
@@ -71,6 +73,7 @@ export async function startEdge(parts: EdgeParts, host: string, port: number, ve
       await background.finish(BACKGROUND_MS);
       leases.stop();
       await settlements.flush();
+      underWay.stop();
       await outcomes.flush();
     },
   };

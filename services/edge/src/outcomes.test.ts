@@ -2,6 +2,7 @@ import type { AttemptOutcome, ReportRequest } from "@unigate/contracts";
 import { until } from "@unigate/testkit";
 import { expect, test } from "vitest";
 import { createOutcomes } from "./outcomes.ts";
+import { createUnderWay } from "./under-way.ts";
 
 const OUTCOME: AttemptOutcome = {
   tenant: { organisationId: "org-a", workspaceId: "ws-a" },
@@ -31,7 +32,7 @@ function setUp() {
       return answer();
     },
   };
-  const outcomes = createOutcomes(router, log);
+  const outcomes = createOutcomes(router, log, createUnderWay(Date.now));
   return {
     outcomes,
     batches,

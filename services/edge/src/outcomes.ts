@@ -1,6 +1,7 @@
-import type { AttemptOutcome, RouterPort } from "@unigate/contracts";
-import { backgroundCall } from "@unigate/core";
+import type { AttemptOutcome, InFlight, RouterPort } from "@unigate/contracts";
+import { backgroundCall, newId } from "@unigate/core";
 import type { Logger } from "@unigate/runtime";
+import type { UnderWay } from "./under-way.ts";
 
 const FLUSH_MS = 100;
 const MAX_BATCH = 256;
@@ -18,7 +19,8 @@ export interface Outcomes {
   readonly dropped: number;
 }
 
-export function createOutcomes(router: Pick<RouterPort, "report">, log: Pick<Logger, "warn">): Outcomes {
+export function createOutcomes(router: Pick<RouterPort, "report">, log: Pick<Logger, "warn">, underWay: UnderWay): Outcomes {
+  const reporter = newId("edg");
   let waiting: AttemptOutcome[] = [];
   let timer: NodeJS.Timeout | null = null;
   let sending = 0;
@@ -26,10 +28,10 @@ export function createOutcomes(router: Pick<RouterPort, "report">, log: Pick<Log
   /** Told once, until a batch gets through again. */
   let isFailing = false;
 
-  async function send(outcomes: AttemptOutcome[]): Promise<void> {
+  async function send(outcomes: AttemptOutcome[], inFlight: InFlight[]): Promise<void> {
     sending += 1;
     try {
-      await router.report({ outcomes }, backgroundCall(Date.now() + DEADLINE_MS));
+      await router.report({ outcomes, inFlight, reporter }, backgroundCall(Date.now() + DEADLINE_MS));
       isFailing = false;
     } catch (error) {
       dropped += outcomes.length;
@@ -49,13 +51,16 @@ export function createOutcomes(router: Pick<RouterPort, "report">, log: Pick<Log
   }
 
   function sendBatch(): Promise<void> {
-    if (waiting.length === 0 || sending >= MAX_SENDING) return Promise.resolve();
+    if (sending >= MAX_SENDING) return Promise.resolve();
+    const inFlight = underWay.take();
+    if (waiting.length + inFlight.length === 0) return Promise.resolve();
     const batch = waiting.slice(0, MAX_BATCH);
     waiting = waiting.slice(MAX_BATCH);
     if (waiting.length > 0) plan();
-    return send(batch);
+    return send(batch, inFlight);
   }
 
+  underWay.onChange(plan);
   return {
     add(outcome) {
       if (waiting.length >= MAX_WAITING) {

@@ -15,6 +15,7 @@ interface Known {
 export interface CompiledConfigs {
   /** Null = of a config that was not, or no target of it. */
   leafAt(organisationId: string, hash: Buffer, optionPath: string): CompiledLeaf | null;
+  isMeasured(organisationId: string, hash: Buffer): boolean;
   /** Null = the request has to bring the config. Else the config, or why it cannot be compiled. */
   of(request: PlanRequest): CompiledConfig | string | null;
 }
@@ -28,6 +29,7 @@ export function createCompiledConfigs(): CompiledConfigs {
       known.leaves ??= new Map(known.config.leaves.map((leaf) => [leaf.optionPath, leaf]));
       return known.leaves.get(optionPath) ?? null;
     },
+    isMeasured: (organisationId, hash) => compiled.peek(keyOf(organisationId, hash))?.config.isMeasured ?? false,
     of(request) {
       const key = keyOf(request.tenant?.organisationId ?? "", request.configHash);
       const known = compiled.get(key);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { type AttemptOutcome, PlanRequest } from "@unigate/contracts";
+import { type AttemptOutcome, type InFlight, PlanRequest } from "@unigate/contracts";
 import { backgroundCall, bufferOfJson, type PlanNode } from "@unigate/core";
-import { type Breakers, createMemoryBreakers } from "@unigate/storage";
+import { type Breakers, createMemoryBreakers, createMemoryMeasurements, type Measurements } from "@unigate/storage";
 import { createRouterService, type RouterDeps } from "./service.ts";
 
 export const COOLDOWN = 30_000;
@@ -29,7 +29,8 @@ export function plainTargets(count: number): object[] {
 /** A router beside a caller that plans and reports one config. */
 export function startRouter(over: Partial<RouterDeps> & { readonly clock: RouterDeps["clock"] }) {
   const breakers: Breakers = over.breakers ?? createMemoryBreakers({ clock: over.clock });
-  const router = createRouterService({ draw: () => 0, ...over, breakers });
+  const measurements: Measurements = over.measurements ?? createMemoryMeasurements({ clock: over.clock });
+  const router = createRouterService({ draw: () => 0, ...over, breakers, measurements });
   return {
     ...router,
     /** Option paths in the order of the plan, a probe with "?" behind it, and what was said of breakers. */
@@ -45,10 +46,19 @@ export function startRouter(over: Partial<RouterDeps> & { readonly clock: Router
       };
     },
     report: (config: object, ...outcomes: Partial<AttemptOutcome>[]) =>
-      router.port.report({ outcomes: outcomes.map((outcome) => ({ ...outcomeOf(config), ...outcome })) }, CALL),
+      router.port.report(
+        { outcomes: outcomes.map((outcome) => ({ ...outcomeOf(config), ...outcome })), inFlight: [], reporter: "edge-1" },
+        CALL,
+      ),
+    underWay: (config: object, reporter: string, one: Partial<InFlight>) =>
+      router.port.report({ outcomes: [], inFlight: [{ ...versionOf(config), optionPath: "", count: 0, at: 0, ...one }], reporter }, CALL),
     breakers: (config: object, organisationId = "org-a") =>
       router.port.breakers({ tenant: { organisationId, workspaceId: "ws" }, configId: "pc-test", configHash: hashOf(config) }, CALL),
   };
+}
+
+function versionOf(config: object) {
+  return { tenant: { organisationId: "org-a", workspaceId: "ws" }, configId: "pc-test", configHash: hashOf(config) };
 }
 
 function hashOf(config: object): Buffer {

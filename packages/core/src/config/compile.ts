@@ -23,14 +23,22 @@ export function compileConfig(json: unknown, origin: "saved" | "inline"): Compil
   const read = readConfig(json, origin);
   if (!read.ok) return read;
   const problems: ConfigProblem[] = [];
-  const building: Building = { leaves: [], problems, reading: newReading(problems), saved: origin === "saved", needsRouter: false };
+  const building: Building = {
+    leaves: [],
+    problems,
+    reading: newReading(problems),
+    saved: origin === "saved",
+    isMeasured: false,
+    isPriced: false,
+  };
   const root = compileNode(building, read.node, NOTHING_INHERITED, "", false);
   if (problems.length > 0) return { ok: false, problems: problems.slice(0, MAX_PROBLEMS) };
   const { leaves, reading } = building;
   // The only target has nothing to be left for: its breaker would always be bypassed.
-  const needsRouter = building.needsRouter || (leaves.length > 1 && leaves.some((leaf) => leaf.breaker !== null));
+  const { isMeasured, isPriced } = building;
+  const needsRouter = isMeasured || (leaves.length > 1 && leaves.some((leaf) => leaf.breaker !== null));
   const needed = { neededParams: [...reading.params.values()], neededHeaders: [...reading.headers] };
-  return { ok: true, config: { root, leaves, warnings: read.warnings, needsRouter, ...needed } };
+  return { ok: true, config: { root, leaves, warnings: read.warnings, needsRouter, isMeasured, isPriced, ...needed } };
 }
 
 interface Building {
@@ -39,7 +47,8 @@ interface Building {
   /** Of conditions and hash fields. */
   readonly reading: Reading;
   readonly saved: boolean;
-  needsRouter: boolean;
+  isMeasured: boolean;
+  isPriced: boolean;
 }
 
 function compileNode(building: Building, node: ConfigNode, parent: Inherited, path: string, isTarget: boolean): CompiledNode {
@@ -50,11 +59,14 @@ function compileNode(building: Building, node: ConfigNode, parent: Inherited, pa
 
   const optionPath = optionPathOf(path);
   const children = targets.map((target, index) => compileNode(building, target, own, joined(path, `targets[${index}]`), true));
-  if (strategy.select !== undefined && strategy.select !== "weighted") building.needsRouter = true;
+  const { select = "weighted" } = strategy;
+  if (select === "least_latency" || select === "least_busy") building.isMeasured = true;
+  if (select === "lowest_cost") building.isPriced = true;
   switch (strategy.mode) {
     case "loadbalance":
       return {
         kind: "loadbalance",
+        select,
         path: optionPath,
         children: children.map((child, index) => ({ weight: targets[index]?.weight ?? 1, node: child })),
         sticky: compileSticky(building.reading, node, path, optionPath),

@@ -92,6 +92,8 @@ export interface SingleNode {
 
 export interface LoadbalanceNode {
   readonly kind: "loadbalance";
+  /** What decides before the weights. */
+  readonly select: "weighted" | "least_latency" | "least_busy" | "lowest_cost";
   /** The balancer's own option path: "config", "config.targets[1]". */
   readonly path: string;
   readonly children: readonly { readonly weight: number; readonly node: CompiledNode }[];
@@ -151,6 +153,10 @@ export interface CompiledConfig {
    * and sticky need none.
    */
   readonly needsRouter: boolean;
+  /** Whether latencies and numbers of requests under way decide. */
+  readonly isMeasured: boolean;
+  /** Whether prices decide. */
+  readonly isPriced: boolean;
   /** What planning looks at of the body, each place once. */
   readonly neededParams: readonly ParamPath[];
   /** Lower-case names of the headers that planning looks at. */

@@ -4,6 +4,7 @@ import { planConfig } from "./plan.ts";
 import { viewOf } from "./plan-view.fixture.ts";
 import type { Availability, PlanNode } from "./types.ts";
 
+const NO_MEASURES = { latencyMs: () => null, explore: () => false, inFlight: () => 0 };
 const MOCK = { provider: "mock" };
 const BREAKER = { failure_threshold: 1, cooldown_interval: 30_000 };
 const BALANCE = { strategy: { mode: "loadbalance" }, targets: [{ ...MOCK, weight: 3 }, MOCK, { ...MOCK, weight: 0 }] };
@@ -24,6 +25,7 @@ function planned(json: object, states: readonly Availability[]) {
   const { plan, choices } = planConfig(compiled.config, {
     ...viewOf(() => 0),
     targets: {
+      ...NO_MEASURES,
       look: (leaf) => states[leaf] ?? "closed",
       beginProbe(leaf) {
         if (states[leaf] !== "probe") return "";
@@ -77,6 +79,14 @@ test("a probe begins only in a plan that has it", () => {
   expect(planned({ ...FALLBACK, targets: [FALLBACK, MOCK] }, ["probe", "open", "open", "closed"]).begun).toEqual([0]);
 });
 
+test("a target that conditions name is used although it is open, and that is said", () => {
+  expect(planned(CONDITIONAL, ["closed", "open"])).toMatchObject({
+    leaves: ["[1]"],
+    breakers: [{ at: "config", mode: "breaker", open: [1], bypassed: true }],
+  });
+  expect(planned(CONDITIONAL, ["open", "closed"]).breakers).toEqual([]);
+});
+
 test("nothing is said of breakers while all are closed", () => {
   expect(planned(FALLBACK, []).breakers).toEqual([]);
 });
@@ -87,7 +97,7 @@ test("the statuses on which a target is left stay its own", () => {
   if (!compiled.ok) throw new Error("invalid");
   const view = {
     ...viewOf(() => 0),
-    targets: { look: (leaf: number) => (leaf === 0 ? ("open" as const) : ("closed" as const)), beginProbe: () => "" },
+    targets: { ...NO_MEASURES, look: (leaf: number) => (leaf === 0 ? ("open" as const) : ("closed" as const)), beginProbe: () => "" },
   };
   expect(planConfig(compiled.config, view).plan.kind).toMatchObject({ value: { onStatuses: [429], anyNon2xx: false } });
 });

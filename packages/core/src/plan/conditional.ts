@@ -22,6 +22,9 @@ export function planConditional(node: ConditionalNode, planning: Planning): Plan
     chosen,
     name: rule?.then ?? node.otherwise.name,
   });
+  // Conditions leave no other target, so an open one is used all the same.
+  if (child.kind === "leaf" && (planning.view.targets?.look(child.leaf) ?? "closed") !== "closed")
+    planning.choices.push({ at: node.path, mode: "breaker", open: [chosen], bypassed: true });
   return planning.planNode(child, planning);
 }
 

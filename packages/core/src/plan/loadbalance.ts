@@ -3,13 +3,18 @@ import { GatewayError } from "../errors.ts";
 import { usableChildren } from "./availability.ts";
 import { chooseByWeight } from "./choose-by-weight.ts";
 import { chooseSticky } from "./choose-sticky.ts";
+import { selectWeights } from "./select.ts";
 import type { PlanNode, Planning } from "./types.ts";
 
-/** One target by weight, drawn or kept; what is open has none (behaviour 2.2, 2.6). Throws no_target when every weight is 0. */
+/**
+ * One target by weight, drawn or kept, among those that `select` prefers; what is open has none (behaviour 2.2, 2.6).
+ * Throws no_target when every weight is 0.
+ */
 export function planLoadbalance(node: LoadbalanceNode, planning: Planning): PlanNode {
   const { view } = planning;
   const usable = usableChildren(node.children, node.path, planning);
-  const weights = node.children.map(({ weight }, index) => (usable === null || usable[index] === true ? weight : 0));
+  const closed = node.children.map(({ weight }, index) => (usable === null || usable[index] === true ? weight : 0));
+  const weights = selectWeights(node, closed, view);
   const draw = node.sticky === null ? view.draw() : null;
   const chosen = node.sticky === null ? chooseByWeight(weights, draw ?? 0) : chooseSticky(node.sticky, weights, view);
   const child = node.children[chosen];

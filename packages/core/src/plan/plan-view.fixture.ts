@@ -12,5 +12,5 @@ const NOTHING: PlanFacts = {
 
 /** A view of a request of which little is known but for what the test says. */
 export function viewOf(draw: () => number, facts: Partial<PlanFacts> = {}, now = 0): PlanView {
-  return { draw, now, facts: { ...NOTHING, ...facts }, targets: null };
+  return { draw, now, facts: { ...NOTHING, ...facts }, targets: null, price: () => null };
 }

@@ -47,6 +47,12 @@ export type Availability = "closed" | "probe" | "open";
 /** What replicas know of the targets of a config, by number of the leaf. Answered from memory. */
 export interface PlanTargets {
   look(leaf: number): Availability;
+  /** Until the first byte, over recent answers, ms; null = there is none. */
+  latencyMs(leaf: number): number | null;
+  /** Whether this plan may try a target without recent answers; then others may not for a while. */
+  explore(leaf: number): boolean;
+  /** Requests under way. */
+  inFlight(leaf: number): number;
   /** The token of the one attempt that decides about a half-open breaker; "" = this is none. */
   beginProbe(leaf: number): string;
 }
@@ -60,6 +66,8 @@ export interface PlanView {
   readonly facts: PlanFacts;
   /** Null = nothing is known, so every breaker is closed. */
   readonly targets: PlanTargets | null;
+  /** What a million tokens of the target's model cost, micro-USD; null = not known. */
+  price(leaf: number): number | null;
 }
 
 /** One choice that planning made, for the decision record. Holds nothing of the request. */

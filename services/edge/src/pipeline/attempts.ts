@@ -8,7 +8,7 @@ import { callConnector, cancelError } from "./steps/call.ts";
 import { runHooks } from "./steps/check-hooks.ts";
 import { decideRetry } from "./steps/decide.ts";
 import { type CacheView, lookUp } from "./steps/look-up.ts";
-import { reportOutcome } from "./steps/report-outcome.ts";
+import { beginTarget, reportOutcome } from "./steps/report-outcome.ts";
 import { resolveHooks } from "./steps/resolve-hooks.ts";
 import type { ResolvedTarget } from "./steps/resolve-target.ts";
 import { rewriteBody, type ShapedBody } from "./steps/shape-body.ts";
@@ -22,6 +22,7 @@ import { noteGoesOn, noteTried } from "./tried.ts";
 export async function attemptPlan(run: Run, plan: PlanNode, first: AdmittedTarget | null): Promise<TargetOutcome> {
   const { kind } = plan;
   if (kind?.$case === "leaf") {
+    beginTarget(run, kind.value);
     const tried = await attemptTarget(run, first ?? (await admitTarget(run, kind.value)));
     noteTried(run, tried);
     return reportOutcome(run, kind.value, tried);

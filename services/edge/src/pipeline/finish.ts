@@ -3,6 +3,7 @@ import { hasAsyncHooks, recordWithAsyncHooks } from "./async-hooks.ts";
 import { succeeded } from "./attempt-result.ts";
 import { draftAttempt, usageOf } from "./record.ts";
 import type { Run } from "./run-state.ts";
+import { endTarget } from "./steps/report-outcome.ts";
 import { settle } from "./steps/settle.ts";
 import type { TargetOutcome } from "./target-outcome.ts";
 
@@ -18,6 +19,7 @@ export interface RunEnding {
 
 /** Once, after the last byte: settlement, log record, metrics and the hooks that nobody waits for. */
 export function finishRun(run: Run, outcome: TargetOutcome, ending: RunEnding): void {
+  endTarget(run);
   const draft = draftAttempt(run, outcome, ending);
   draft.head.last = true;
   settle(run, outcome, { usage: usageOf(outcome, ending.end), costMicro: draft.head.cost_micro_usd }, true);

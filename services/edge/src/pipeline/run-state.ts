@@ -40,6 +40,8 @@ export interface Run {
   readonly probes: PlanLeaf[];
   /** When its plan was made, Unix ms, and how long that took; null when nothing was to be chosen. */
   planning: { readonly at: number; readonly tookMs: number } | null;
+  /** Ends the count of the target that is under way; null = none is counted. */
+  endTarget: (() => void) | null;
   /** Its number in the spool, once it is admitted; 0 before. */
   spoolNumber: number;
   /** Of the target that is being tried; each target begins anew. */

@@ -9,7 +9,7 @@ import { replyOf } from "./reply.ts";
 import type { Run } from "./run-state.ts";
 import { startRun } from "./start-run.ts";
 import { planRequest } from "./steps/plan.ts";
-import { releaseProbes } from "./steps/report-outcome.ts";
+import { endTarget, releaseProbes } from "./steps/report-outcome.ts";
 import { settle } from "./steps/settle.ts";
 
 /**
@@ -36,6 +36,7 @@ export async function runRequest(deps: EdgeDeps, request: GatewayRequest): Promi
     const refusal = toGatewayError(error);
     if (run !== null) {
       releaseProbes(run);
+      endTarget(run);
       settle(run, { attempt: Math.max(0, run.attempts - 1), called: true }, { usage: null, costMicro: null }, true);
       recordRefusal(run, refusal);
     }

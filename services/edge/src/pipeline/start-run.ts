@@ -21,6 +21,7 @@ export async function startRun(deps: EdgeDeps, request: GatewayRequest, call: Ca
     planning: null,
     tried: [],
     probes: [],
+    endTarget: null,
     spoolNumber: 0,
     hooks: newHookState(),
   };

@@ -1,6 +1,6 @@
 import { systemClock } from "@unigate/core";
 import { createRouterService, type RouterService, TICK_MS } from "@unigate/router";
-import { createMemoryBreakers, createRedisBreakers } from "@unigate/storage";
+import { createMemoryBreakers, createMemoryMeasurements, createRedisBreakers, createRedisMeasurements } from "@unigate/storage";
 import type { Host, RunningService } from "../module.ts";
 import { openServiceRedis } from "./redis.ts";
 
@@ -10,7 +10,8 @@ const EXCHANGE_MS = 1_000;
 export async function startRouter(host: Host): Promise<RunningService> {
   const redis = await openServiceRedis(host, "router", EXCHANGE_MS);
   const breakers = redis === null ? createMemoryBreakers() : createRedisBreakers(redis);
-  const router = createRouterService({ draw: Math.random, clock: systemClock, breakers });
+  const measurements = redis === null ? createMemoryMeasurements() : createRedisMeasurements(redis);
+  const router = createRouterService({ draw: Math.random, clock: systemClock, breakers, measurements });
   countRouter(host, router);
   let ticking = false;
   const timer = setInterval(() => {

@@ -1,9 +1,11 @@
 import type { PlanNode } from "@unigate/contracts";
 import { GatewayError, isObject, type JsonObject, jsonOf, type PlanLeaf, type Planned, planConfig } from "@unigate/core";
 import type { Run } from "../run-state.ts";
-import { planFactsOf, planViewOf } from "./plan-view.ts";
+import { learnPrices } from "./leaf-price.ts";
+import { planFactsOf, planPricesOf, planViewOf } from "./plan-view.ts";
 
 const NO_HASH = Buffer.alloc(0);
+const NO_PRICES: never[] = [];
 const DEADLINE_MS = 1_000;
 
 /**
@@ -12,7 +14,9 @@ const DEADLINE_MS = 1_000;
  * (mesh.md section 1.2). `explain`: nothing will be tried, so no breaker's probe is begun.
  */
 export async function planRequest(run: Run, explain = false): Promise<PlanNode> {
-  if (!run.config.compiled.needsRouter) {
+  const { needsRouter, isPriced } = run.config.compiled;
+  if (isPriced) await learnPrices(run);
+  if (!needsRouter) {
     const { plan, choices } = planHere(run);
     if (choices.length > 0) run.decision = { choices };
     return plan;
@@ -47,6 +51,7 @@ async function askRouter(run: Run, explain: boolean): Promise<PlanNode> {
         branch: NO_HASH,
         explain,
         principalId: request.principal.key.id,
+        prices: config.compiled.isPriced ? planPricesOf(run) : NO_PRICES,
       },
       call,
     );

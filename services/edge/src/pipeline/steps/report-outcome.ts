@@ -6,11 +6,30 @@ import type { TargetOutcome } from "../target-outcome.ts";
  * Tells the router how a target did, if what it plans depends on it; off the request's path. Gives the outcome back.
  */
 export function reportOutcome(run: Run, planned: PlanLeaf, outcome: TargetOutcome): TargetOutcome {
-  if (!run.config.compiled.needsRouter || outcome.leaf.breaker === null) return outcome;
+  const { needsRouter, isMeasured } = run.config.compiled;
+  if (!needsRouter) return outcome;
+  // A stream is under way until its last byte.
+  if (outcome.result.stream === null) endTarget(run);
+  if (outcome.leaf.breaker === null && !isMeasured) return outcome;
   const place = run.probes.indexOf(planned);
   if (place >= 0) run.probes.splice(place, 1);
   if (outcome.called || planned.probeToken !== "") tell(run, planned, outcome);
   return outcome;
+}
+
+/** Counts a target as under way, where that decides; trying it ends the one before. */
+export function beginTarget(run: Run, { optionPath }: PlanLeaf): void {
+  const { compiled, id, hash } = run.config;
+  if (!compiled.isMeasured) return;
+  endTarget(run);
+  const { tenant } = run.request.principal;
+  run.endTarget = run.deps.underWay.begin({ tenant, configId: id, configHash: hash, optionPath });
+}
+
+/** The last byte of a target has come, or it never will. */
+export function endTarget(run: Run): void {
+  run.endTarget?.();
+  run.endTarget = null;
 }
 
 /** Gives back the probes of targets that the request did not come to. Once, when it will try no more. */

@@ -29,6 +29,15 @@ export interface PlanRequest {
   explain: boolean;
   /** Id of the key that asks, for sticky load balancing; never the key itself. */
   principalId: string;
+  /** Of the targets whose price is known, when the config asks for the cheapest. */
+  prices: TargetPrice[];
+}
+
+export interface TargetPrice {
+  /** Number of the leaf in the compiled config. */
+  index: number;
+  /** Micro-USD for a million tokens. */
+  microUsd: number;
 }
 
 export interface PlanReply {
@@ -80,6 +89,21 @@ export interface Hedge {
 
 export interface ReportRequest {
   outcomes: AttemptOutcome[];
+  /** Of targets whose config chooses by it: at each change, and repeated while it is not 0. */
+  inFlight: InFlight[];
+  /** The process that reports; it is told apart from others by this. */
+  reporter: string;
+}
+
+/** Requests that the reporter has under way at one target: a number, not a change, so that a lost report heals. */
+export interface InFlight {
+  tenant: Tenant | undefined;
+  configId: string;
+  configHash: Buffer;
+  optionPath: string;
+  count: number;
+  /** Unix ms by the reporter's clock. */
+  at: number;
 }
 
 /** One target tried to its end, its retries included. */
@@ -132,6 +156,7 @@ function createBasePlanRequest(): PlanRequest {
     branch: Buffer.alloc(0),
     explain: false,
     principalId: "",
+    prices: [],
   };
 }
 
@@ -167,6 +192,9 @@ export const PlanRequest: MessageFns<PlanRequest> = {
     }
     if (message.principalId !== "") {
       writer.uint32(74).string(message.principalId);
+    }
+    for (const v of message.prices) {
+      TargetPrice.encode(v!, writer.uint32(82).fork()).join();
     }
     return writer;
   },
@@ -266,6 +294,14 @@ export const PlanRequest: MessageFns<PlanRequest> = {
             message.principalId = reader.string();
             continue;
           }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.prices.push(TargetPrice.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -294,6 +330,74 @@ export const PlanRequest: MessageFns<PlanRequest> = {
     message.branch = object.branch ?? Buffer.alloc(0);
     message.explain = object.explain ?? false;
     message.principalId = object.principalId ?? "";
+    message.prices = object.prices?.map((e) => TargetPrice.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseTargetPrice(): TargetPrice {
+  return { index: 0, microUsd: 0 };
+}
+
+export const TargetPrice: MessageFns<TargetPrice> = {
+  encode(message: TargetPrice, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.index !== 0) {
+      writer.uint32(8).uint32(message.index);
+    }
+    if (message.microUsd !== 0) {
+      writer.uint32(16).int64(message.microUsd);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TargetPrice {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTargetPrice();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.index = reader.uint32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.microUsd = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<TargetPrice>): TargetPrice {
+    return TargetPrice.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<TargetPrice>): TargetPrice {
+    const message = createBaseTargetPrice();
+    message.index = object.index ?? 0;
+    message.microUsd = object.microUsd ?? 0;
     return message;
   },
 };
@@ -770,13 +874,19 @@ export const Hedge: MessageFns<Hedge> = {
 };
 
 function createBaseReportRequest(): ReportRequest {
-  return { outcomes: [] };
+  return { outcomes: [], inFlight: [], reporter: "" };
 }
 
 export const ReportRequest: MessageFns<ReportRequest> = {
   encode(message: ReportRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.outcomes) {
       AttemptOutcome.encode(v!, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.inFlight) {
+      InFlight.encode(v!, writer.uint32(18).fork()).join();
+    }
+    if (message.reporter !== "") {
+      writer.uint32(26).string(message.reporter);
     }
     return writer;
   },
@@ -802,6 +912,22 @@ export const ReportRequest: MessageFns<ReportRequest> = {
             message.outcomes.push(AttemptOutcome.decode(reader, reader.uint32()));
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.inFlight.push(InFlight.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.reporter = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -820,6 +946,125 @@ export const ReportRequest: MessageFns<ReportRequest> = {
   fromPartial(object: DeepPartial<ReportRequest>): ReportRequest {
     const message = createBaseReportRequest();
     message.outcomes = object.outcomes?.map((e) => AttemptOutcome.fromPartial(e)) || [];
+    message.inFlight = object.inFlight?.map((e) => InFlight.fromPartial(e)) || [];
+    message.reporter = object.reporter ?? "";
+    return message;
+  },
+};
+
+function createBaseInFlight(): InFlight {
+  return { tenant: undefined, configId: "", configHash: Buffer.alloc(0), optionPath: "", count: 0, at: 0 };
+}
+
+export const InFlight: MessageFns<InFlight> = {
+  encode(message: InFlight, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.tenant !== undefined) {
+      Tenant.encode(message.tenant, writer.uint32(10).fork()).join();
+    }
+    if (message.configId !== "") {
+      writer.uint32(18).string(message.configId);
+    }
+    if (message.configHash.length !== 0) {
+      writer.uint32(26).bytes(message.configHash);
+    }
+    if (message.optionPath !== "") {
+      writer.uint32(34).string(message.optionPath);
+    }
+    if (message.count !== 0) {
+      writer.uint32(40).uint32(message.count);
+    }
+    if (message.at !== 0) {
+      writer.uint32(48).int64(message.at);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): InFlight {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseInFlight();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.tenant = Tenant.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.configId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.configHash = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.optionPath = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.count = reader.uint32();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.at = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<InFlight>): InFlight {
+    return InFlight.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<InFlight>): InFlight {
+    const message = createBaseInFlight();
+    message.tenant = (object.tenant !== undefined && object.tenant !== null)
+      ? Tenant.fromPartial(object.tenant)
+      : undefined;
+    message.configId = object.configId ?? "";
+    message.configHash = object.configHash ?? Buffer.alloc(0);
+    message.optionPath = object.optionPath ?? "";
+    message.count = object.count ?? 0;
+    message.at = object.at ?? 0;
     return message;
   },
 };
