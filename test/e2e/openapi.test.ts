@@ -7,7 +7,7 @@ import { useSharedStage } from "./shared-stage.ts";
 
 const METHODS = ["GET", "POST", "PUT", "DELETE"] as const;
 /** What the edge serves itself; what it does not know there is proxied. */
-const OWN = /^\/v1\/(?:chat|models|logs|schemas)\b/;
+const OWN = /^\/v1\/(?:chat|explain|circuit-breakers|models|logs|schemas)\b/;
 
 interface Operation {
   readonly summary: string;
@@ -111,13 +111,21 @@ describe.each(gatewayModes)("/openapi.json, %s", (mode) => {
   });
 
   test("describes the edge's own endpoints", () => {
-    expect(Object.keys(paths).filter((path) => OWN.test(path))).toEqual([
-      "/v1/chat/completions",
-      "/v1/models",
-      "/v1/models/{model}",
-      "/v1/logs",
-      "/v1/logs/{id}",
-      "/v1/schemas/config.json",
-    ]);
+    expect(
+      Object.keys(paths)
+        .filter((path) => OWN.test(path))
+        .sort(),
+    ).toEqual(
+      [
+        "/v1/chat/completions",
+        "/v1/models",
+        "/v1/models/{model}",
+        "/v1/logs",
+        "/v1/logs/{id}",
+        "/v1/schemas/config.json",
+        "/v1/explain",
+        "/v1/circuit-breakers",
+      ].sort(),
+    );
   });
 });
