@@ -4,7 +4,10 @@ import { type Answer, chat, target, withConfig } from "./http.ts";
 import { useStage } from "./stage.ts";
 
 describe.each(gatewayModes)("what load balancing selects by, %s", (mode) => {
-  const stage = useStage(mode, {});
+  const saved = (slug: string, host: string) => ({ slug, provider: "openai", api_key: "sk-saved", custom_host: `${host}/v1` });
+  const stage = useStage(mode, {
+    config: ({ origin }) => ({ version: 1, providers: [saved("dear", origin), saved("cheap", origin)] }),
+  });
   const at = (segment: string, model: string): object =>
     target(stage.upstream.origin, { custom_host: `${stage.upstream.origin}/${segment}/v1`, override_params: { model } });
   const balanced = (select: string, targets: readonly object[]): object => ({ strategy: { mode: "loadbalance", select }, targets });
@@ -15,6 +18,15 @@ describe.each(gatewayModes)("what load balancing selects by, %s", (mode) => {
     stage.upstream.always(chatReply("ok"));
     const config = balanced("lowest_cost", [at("a", "gpt-unknown"), at("b", "gpt-4o"), at("c", "gpt-4o-mini"), at("d", "gpt-4.1")]);
     for (let index = 0; index < 8; index++) expect(used(await ask(config))).toBe("config.targets[2]");
+  });
+
+  test("the cheapest model of saved providers, from the first request on", async () => {
+    stage.upstream.always(chatReply("ok"));
+    const targets = [
+      { provider: "@dear", override_params: { model: "gpt-4o" } },
+      { provider: "@cheap", override_params: { model: "gpt-4o-mini" } },
+    ];
+    for (let index = 0; index < 4; index++) expect(used(await ask(balanced("lowest_cost", targets)))).toBe("config.targets[1]");
   });
 
   /** Answers that come late at targets called slow. */

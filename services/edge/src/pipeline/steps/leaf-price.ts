@@ -6,30 +6,36 @@ import { slugOfModel } from "./resolve-target.ts";
 /** A million tokens, as requests of the field are on average: three of the prompt to one of the answer. */
 const MILLION = { ...emptyUsage(), input: 750_000, outputText: 250_000 };
 
-/** Fetches the saved providers that a price depends on; what cannot be had has no known price. */
-export async function learnPrices(run: Run): Promise<void> {
-  const { resolver } = run.deps;
-  const waiting: Promise<unknown>[] = [];
-  for (const { destination } of run.config.compiled.leaves) {
-    if (destination.kind !== "slug") continue;
-    const ref = providerRef(run, destination.slug);
-    if (resolver.peek<ProviderResource>(ref) === null) waiting.push(resolver.resolve<ProviderResource>(ref, run.call).catch(() => null));
+/** What a million tokens cost at each target by the list prices, micro-USD, by the number of its leaf. */
+export type LeafPrices = ReadonlyMap<number, number>;
+
+export const NO_PRICES: LeafPrices = new Map();
+
+/** The prices that planning compares; a target whose price is not known, or whose provider cannot be had, is left out. */
+export async function leafPrices(run: Run): Promise<LeafPrices> {
+  const { config, deps } = run;
+  const found = new Map<number, number>();
+  for (const leaf of config.compiled.leaves) {
+    const model = modelOf(run, leaf);
+    const provider = model === null ? null : await providerOf(run, leaf);
+    if (provider === null) continue;
+    const price = deps.prices.costOf({ provider, model, responseModel: null, usage: MILLION, time: deps.clock.now() });
+    if (price !== null) found.set(leaf.index, price);
   }
-  if (waiting.length > 0) await Promise.all(waiting);
+  return found;
 }
 
-/** What a million tokens of the target's model cost by the list prices, micro-USD; null = not known. */
-export function leafPrice(run: Run, leaf: CompiledLeaf): number | null {
-  const provider = providerOf(run, leaf);
-  const model = modelOf(run, leaf);
-  if (provider === null || model === null) return null;
-  return run.deps.prices.costOf({ provider, model, responseModel: null, usage: MILLION, time: run.deps.clock.now() });
-}
-
-function providerOf(run: Run, { destination }: CompiledLeaf): string | null {
+async function providerOf(run: Run, { destination }: CompiledLeaf): Promise<string | null> {
   if (destination.kind === "provider") return findProvider(destination.provider)?.id ?? null;
   if (destination.kind !== "slug") return null;
-  return run.deps.resolver.peek<ProviderResource>(providerRef(run, destination.slug))?.value.provider ?? null;
+  const { resolver } = run.deps;
+  const ref = { kind: "provider", id: destination.slug, tenant: run.request.principal.tenant } as const;
+  try {
+    const found = resolver.peek<ProviderResource>(ref) ?? (await resolver.resolve<ProviderResource>(ref, run.call));
+    return found?.value.provider ?? null;
+  } catch {
+    return null;
+  }
 }
 
 /** The model that the target will be asked for. */
@@ -38,8 +44,4 @@ function modelOf(run: Run, { overrideParams, defaultParams }: CompiledLeaf): str
   if (typeof model !== "string") return null;
   const slug = slugOfModel(model);
   return slug === null ? model : model.slice(slug.length + 2);
-}
-
-function providerRef(run: Run, id: string) {
-  return { kind: "provider", id, tenant: run.request.principal.tenant } as const;
 }

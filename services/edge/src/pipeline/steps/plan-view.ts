@@ -1,11 +1,11 @@
-import type { Facts, Header, TargetPrice } from "@unigate/contracts";
+import type { Facts, Header } from "@unigate/contracts";
 import { type PlanView, paramValue } from "@unigate/core";
 import type { Run } from "../run-state.ts";
 import { factsOf } from "./facts.ts";
-import { leafPrice } from "./leaf-price.ts";
+import type { LeafPrices } from "./leaf-price.ts";
 
 /** What planning may look at, read from the request itself: as the client sent it, with the merged metadata. */
-export function planViewOf(run: Run): PlanView {
+export function planViewOf(run: Run, prices: LeafPrices): PlanView {
   const { deps, request, metadata } = run;
   return {
     draw: () => deps.draw(),
@@ -20,23 +20,8 @@ export function planViewOf(run: Run): PlanView {
       header: (name) => request.headers[name],
     },
     targets: null,
-    price: (index) => priceAt(run, index),
+    price: (index) => prices.get(index) ?? null,
   };
-}
-
-function priceAt(run: Run, index: number): number | null {
-  const leaf = run.config.compiled.leaves[index];
-  return leaf === undefined ? null : leafPrice(run, leaf);
-}
-
-/** The prices that the router has to know. */
-export function planPricesOf(run: Run): TargetPrice[] {
-  const prices: TargetPrice[] = [];
-  for (const leaf of run.config.compiled.leaves) {
-    const microUsd = leafPrice(run, leaf);
-    if (microUsd !== null) prices.push({ index: leaf.index, microUsd });
-  }
-  return prices;
 }
 
 /** The same for the router: of body and headers only what the config names. */

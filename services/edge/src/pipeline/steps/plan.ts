@@ -1,11 +1,10 @@
 import type { PlanNode } from "@unigate/contracts";
 import { GatewayError, isObject, type JsonObject, jsonOf, type PlanLeaf, type Planned, planConfig } from "@unigate/core";
 import type { Run } from "../run-state.ts";
-import { learnPrices } from "./leaf-price.ts";
-import { planFactsOf, planPricesOf, planViewOf } from "./plan-view.ts";
+import { type LeafPrices, leafPrices, NO_PRICES } from "./leaf-price.ts";
+import { planFactsOf, planViewOf } from "./plan-view.ts";
 
 const NO_HASH = Buffer.alloc(0);
-const NO_PRICES: never[] = [];
 const DEADLINE_MS = 1_000;
 
 /**
@@ -15,28 +14,28 @@ const DEADLINE_MS = 1_000;
  */
 export async function planRequest(run: Run, explain = false): Promise<PlanNode> {
   const { needsRouter, isPriced } = run.config.compiled;
-  if (isPriced) await learnPrices(run);
+  const prices = isPriced ? await leafPrices(run) : NO_PRICES;
   if (!needsRouter) {
-    const { plan, choices } = planHere(run);
+    const { plan, choices } = planHere(run, prices);
     if (choices.length > 0) run.decision = { choices };
     return plan;
   }
   try {
-    return await askRouter(run, explain);
+    return await askRouter(run, prices, explain);
   } catch (error) {
     if (error instanceof GatewayError || run.call.cancel.cancelled) throw error;
     run.deps.log.warn({ traceId: run.request.trace.traceId, error: String(error) }, "router is unavailable; the edge plans alone");
-    const { plan, choices } = planHere(run);
+    const { plan, choices } = planHere(run, prices);
     run.decision = { choices, degraded: "router" };
     return plan;
   }
 }
 
-function planHere(run: Run): Planned {
-  return planConfig(run.config.compiled, planViewOf(run));
+function planHere(run: Run, prices: LeafPrices): Planned {
+  return planConfig(run.config.compiled, planViewOf(run, prices));
 }
 
-async function askRouter(run: Run, explain: boolean): Promise<PlanNode> {
+async function askRouter(run: Run, prices: LeafPrices, explain: boolean): Promise<PlanNode> {
   const { config, request } = run;
   const call = { ...request.call, deadline: Math.min(run.call.deadline, run.deps.clock.now() + DEADLINE_MS) };
   const ask = (configJson: Buffer) =>
@@ -51,7 +50,7 @@ async function askRouter(run: Run, explain: boolean): Promise<PlanNode> {
         branch: NO_HASH,
         explain,
         principalId: request.principal.key.id,
-        prices: config.compiled.isPriced ? planPricesOf(run) : NO_PRICES,
+        prices: Array.from(prices, ([index, microUsd]) => ({ index, microUsd })),
       },
       call,
     );
