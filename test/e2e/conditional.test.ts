@@ -57,6 +57,8 @@ describe.each(gatewayModes)("conditional and sticky routing, %s", (mode) => {
       expect(await targetOf(config)).toBe(0);
       expect(await targetOf(config, {}, metadata({ tier: "paid" }))).toBe(1);
       expect(await targetOf(config, {}, metadata({ tier: "free" }), tagged.key)).toBe(2);
+      expect(await targetOf(config, {}, { baggage: "tier=paid;ttl=1" })).toBe(1);
+      expect(await targetOf(config, {}, { baggage: "tier=paid", ...metadata({ tier: "free" }) })).toBe(0);
       expect(await targetOf(config, {}, metadata({ level: "10" }))).toBe(3);
       expect(await targetOf(config, {}, metadata({ level: "4" }))).toBe(0);
     });

@@ -74,6 +74,18 @@ describe.each(gatewayModes)("routing, %s", (mode) => {
       expectAnswer(await ask(fallback([...unusable, here()])), 200, "config.targets[4]", 1);
     });
 
+    test("a target none of whose deployments stands for the model is left; one that has it, or a default, is used", async () => {
+      const deployment = (alias: string, over: object = {}) => ({ deployment_id: "d", alias, api_version: "v", ...over });
+      const other = here({ deployments: [deployment("other")] });
+      const refused = await ask(other);
+      expect([refused.status, refused.error()["code"]]).toEqual([400, "unknown_deployment"]);
+      stage.upstream.script(chatReply("ok"));
+      const own = here({ deployments: [deployment("other"), deployment(String(QUESTION.model))] });
+      expectAnswer(await ask(fallback([other, own])), 200, "config.targets[1]", 1);
+      stage.upstream.script(chatReply("ok"));
+      expect((await ask(here({ deployments: [deployment("other", { is_default: true })] }))).status).toBe(200);
+    });
+
     test("an upstream that cannot be reached, and one that hangs up", async () => {
       stage.upstream.script(cutReply(), chatReply("ok"));
       const answer = await ask(fallback([here({ custom_host: "http://127.0.0.1:9/v1" }), here(), here()]));

@@ -20,6 +20,7 @@ export const ERRORS = {
   config_override_forbidden: { status: 400, text: "The default config of this API key cannot be overridden; send no config header." },
   provider_required: { status: 400, text: "No provider was named." },
   unknown_provider: { status: 400, text: "There is no such provider." },
+  unknown_deployment: { status: 400, text: "No deployment stands for the model, and none is the default." },
   unknown_guardrail: { status: 400, text: "There is no saved guardrail with this id." },
   credential_required: { status: 400, text: "The provider needs a credential." },
   invalid_custom_host: { status: 400, text: "The custom host is not allowed." },

@@ -1,9 +1,18 @@
 import { type ApiKeyResource, GatewayError, isObject } from "@unigate/core";
+import { readBaggage } from "./baggage.ts";
+import type { ClientHeaders } from "./client-headers.ts";
 
 const NONE: Readonly<Record<string, string>> = Object.freeze({});
 
-/** The metadata header: flat JSON of strings (DESIGN 8.12). Throws invalid_metadata naming the key. */
-export function readMetadata(text: string | undefined): Readonly<Record<string, string>> {
+/** The client's metadata: its header, over what its trace carries as baggage. Throws invalid_metadata naming the key. */
+export function readMetadata(headers: ClientHeaders): Readonly<Record<string, string>> {
+  const own = readHeader(headers["x-gateway-metadata"]);
+  const carried = readBaggage(headers["baggage"]);
+  return carried === null ? own : { ...carried, ...own };
+}
+
+/** Flat JSON of strings (DESIGN 8.12). */
+function readHeader(text: string | undefined): Readonly<Record<string, string>> {
   if (text === undefined || text === "") return NONE;
   let value: unknown;
   try {

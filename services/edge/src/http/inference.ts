@@ -130,7 +130,7 @@ function gatewayRequest(
     body,
     json,
     upload,
-    metadata: readMetadata(headers["x-gateway-metadata"]),
+    metadata: readMetadata(headers),
     requestTimeoutMs: readTimeout(headers["x-gateway-request-timeout"]),
     tellDecision: mayTellDecision(incoming),
     receivedAt: incoming.receivedAt,

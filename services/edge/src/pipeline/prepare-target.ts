@@ -2,6 +2,7 @@ import { type CompiledLeaf, GatewayError, mayUseModel, type PlanLeaf, type PlanN
 import { type AttemptResult, failedAttempt } from "./attempt-result.ts";
 import { newHookState, type Run } from "./run-state.ts";
 import { cancelError } from "./steps/call.ts";
+import { chooseDeployment } from "./steps/choose-deployment.ts";
 import { reserve } from "./steps/reserve.ts";
 import { type ResolvedTarget, resolveTarget } from "./steps/resolve-target.ts";
 import { type ShapedBody, shapeBody } from "./steps/shape-body.ts";
@@ -51,7 +52,7 @@ export async function prepareTarget(run: Run, planned: PlanLeaf): Promise<Admitt
   const shaped = shapeBody(run.request, leaf);
   let target: ResolvedTarget | null = null;
   try {
-    target = await resolveTarget(run, leaf, modelNamed(run));
+    target = chooseDeployment(await resolveTarget(run, leaf, modelNamed(run)), shaped.model);
     refuseModel(run, target, shaped.model);
   } catch (error) {
     if (!run.call.cancel.cancelled && !(error instanceof GatewayError)) throw error;
