@@ -36,7 +36,7 @@ export { dropParams, parsePath } from "./drop-params.ts";
 export { ERRORS, type ErrorCode, errorBody, GatewayError, toGatewayError, typeOfStatus } from "./errors.ts";
 export { headerForCheck, isConnectionHeader, mayReachProvider } from "./forwardable-header.ts";
 export { newId, newSpanId, newTraceId, newUuid } from "./ids.ts";
-export { bufferOfJson, deeperThan, isObject, type JsonObject, jsonOf, MAX_JSON_DEPTH } from "./json.ts";
+export { boundedJson, boundedJsonOf, bufferOfJson, deeperThan, isObject, type JsonObject, jsonOf, MAX_JSON_DEPTH } from "./json.ts";
 export { compilePattern, type LinearPattern } from "./linear-pattern.ts";
 export { type ModelAccess, mayUseModel } from "./model-access.ts";
 export { paramValue } from "./param-value.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { bufferOfJson, isObject, jsonOf } from "./json.ts";
+import { boundedJson, boundedJsonOf, bufferOfJson, isObject, jsonOf, MAX_JSON_DEPTH } from "./json.ts";
 
 test.each([
   [{}, true],
@@ -43,4 +43,18 @@ test("a buffer made from a value remembers that value", () => {
   const body = bufferOfJson(value);
   expect(body.toString()).toBe('{"a":"é","b":[null]}');
   expect(jsonOf(body)).toBe(value);
+});
+
+test.each([
+  ["lists", "[", "", "]"],
+  ["objects", '{"a":', "1", "}"],
+])("nesting of %s is bounded, and no engine's own limit is waited for", (_case, open, core, close) => {
+  const nested = (levels: number) => `${open.repeat(levels)}${core}${close.repeat(levels)}`;
+  const deepest = nested(MAX_JSON_DEPTH);
+  expect(JSON.stringify(boundedJson(deepest))).toBe(deepest);
+  expect(boundedJsonOf(Buffer.from(deepest))).toEqual(JSON.parse(deepest));
+  for (const levels of [MAX_JSON_DEPTH + 1, 100_000]) {
+    expect(() => boundedJson(nested(levels))).toThrow(SyntaxError);
+    expect(() => boundedJsonOf(Buffer.from(nested(levels)))).toThrow(SyntaxError);
+  }
 });

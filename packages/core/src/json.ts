@@ -6,7 +6,10 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Deepest nesting a body may have: deeper is refused before JSON.parse could exhaust the stack. */
+/**
+ * Deepest nesting a body may have. JSON.parse takes any depth; what walks the value afterwards would exhaust the stack,
+ * JSON.stringify on some releases of Node among them: so nothing waits for a RangeError.
+ */
 export const MAX_JSON_DEPTH = 200;
 
 /** Whether a value is nested deeper than so many levels. Never goes deeper itself. */
@@ -36,6 +39,23 @@ export function jsonOf(body: Buffer): unknown {
   if (known !== undefined) return known;
   const value: unknown = JSON.parse(body.toString("utf8"));
   holder[PARSED] = value;
+  return value;
+}
+
+/** The value of a JSON text. Throws SyntaxError when it is none, or nested deeper than MAX_JSON_DEPTH. */
+export function boundedJson(text: string): unknown {
+  return bounded(JSON.parse(text), text.length);
+}
+
+/** What `jsonOf` gives, of a body that nobody has bounded yet. Throws SyntaxError when it is nested deeper than MAX_JSON_DEPTH. */
+export function boundedJsonOf(body: Buffer): unknown {
+  return bounded(jsonOf(body), body.length);
+}
+
+/** A level takes two characters at least: what is shorter than the deepest allowed is not walked. */
+function bounded(value: unknown, length: number): unknown {
+  if (length > 2 * MAX_JSON_DEPTH && deeperThan(value, MAX_JSON_DEPTH))
+    throw new SyntaxError(`JSON is nested deeper than ${MAX_JSON_DEPTH} levels`);
   return value;
 }
 

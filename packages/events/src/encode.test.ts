@@ -1,10 +1,10 @@
-import { emptyUsage } from "@unigate/core";
+import { emptyUsage, MAX_JSON_DEPTH } from "@unigate/core";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MAX_BODY_BYTES } from "./body.ts";
 import { cutMessage, cutMetadata, type DraftMessage, type LogDraft, newHead, usageOfRecord } from "./draft.ts";
 import { encodeRecord, withoutBodies } from "./encode.ts";
-import { readRecord } from "./read.ts";
+import { MAX_RECORD_DEPTH, readRecord } from "./read.ts";
 import { type LogRecord, logRecordSchema } from "./record.ts";
 
 const head = () => newHead("0190a5e0-0000-7000-8000-000000000001", 1_700_000_000_000);
@@ -121,6 +121,17 @@ describe("readRecord", () => {
     });
   });
 
+  const deep = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`;
+  const withBody = (body: string) => {
+    const record = { ...json(), request: { headers: null, body: "@", truncated: false } };
+    return Buffer.from(JSON.stringify(record).replace('"@"', body));
+  };
+
+  test("a body is read as deep as a gateway lets it through", () => {
+    const bytes = withBody(deep(MAX_JSON_DEPTH));
+    expect(JSON.parse(read(bytes).bytes.toString("utf8"))).toEqual(JSON.parse(bytes.toString("utf8")));
+  });
+
   const json = () => JSON.parse(encodeRecord(draft).toString("utf8")) as Record<string, unknown>;
   test.each([
     ["no JSON", Buffer.from("{"), "invalid_json"],
@@ -131,16 +142,8 @@ describe("readRecord", () => {
     ["a missing field", Buffer.from(JSON.stringify({ ...json(), trace_id: undefined })), "invalid_record"],
     ["an unknown outcome", Buffer.from(JSON.stringify({ ...json(), outcome: "so-so" })), "invalid_record"],
     ["too many bytes", Buffer.alloc(3 * 1024 * 1024, " "), "too_large"],
-    [
-      "a body nested beyond reason",
-      Buffer.from(
-        JSON.stringify({ ...json(), request: { headers: null, body: "@", truncated: false } }).replace(
-          '"@"',
-          "[".repeat(200_000) + "]".repeat(200_000),
-        ),
-      ),
-      "invalid_record",
-    ],
+    ["a body nested too deep", withBody(deep(MAX_RECORD_DEPTH)), "invalid_record"],
+    ["a body nested beyond reason", withBody(deep(200_000)), "invalid_record"],
   ])("refuses %s", (_case, bytes, reason) => {
     expect(readRecord(bytes)).toMatchObject({ ok: false, reason });
   });

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@unigate/core";
+import { deeperThan, isObject, type JsonObject } from "@unigate/core";
 import { type EncodedRecord, encodeParsed, takeFresh } from "./encode.ts";
 import { type LogHead, logRecordSchema, SCHEMA_VERSION } from "./record.ts";
 
@@ -11,6 +11,9 @@ export type ReadRecord =
 
 /** Longest record that is read, bytes. */
 const MAX_RECORD_BYTES = 2 * 1024 * 1024;
+
+/** Deepest nesting of a record, well beyond what a gateway writes: bodies of MAX_JSON_DEPTH levels and results of checks in them. */
+export const MAX_RECORD_DEPTH = 1_000;
 
 /** The record in some bytes. Bytes made in this process are not parsed again; all others are checked whole. Never throws. */
 export function readRecord(bytes: Buffer): ReadRecord {
@@ -30,13 +33,10 @@ function checked(json: JsonObject): ReadRecord {
     const issue = result.error.issues[0];
     return refused("invalid_record", `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "invalid"}`);
   }
+  if (deeperThan(json, MAX_RECORD_DEPTH)) return refused("invalid_record", `nested deeper than ${MAX_RECORD_DEPTH} levels`);
   const { request, response, ...head } = json;
-  try {
-    // The head as it came, not as the schema rebuilt it: fields of newer writers stay.
-    return { ok: true, record: encodeParsed(head as LogHead, request, response) };
-  } catch {
-    return refused("invalid_record", "nested too deeply");
-  }
+  // The head as it came, not as the schema rebuilt it: fields of newer writers stay.
+  return { ok: true, record: encodeParsed(head as LogHead, request, response) };
 }
 
 function parsed(bytes: Buffer): unknown {

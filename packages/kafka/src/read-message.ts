@@ -1,5 +1,5 @@
-import { isObject, type JsonObject } from "@unigate/core";
-import { type EncodedRecord, type RefusalReason, readRecord, SCHEMA_VERSION } from "@unigate/events";
+import { deeperThan, isObject, type JsonObject } from "@unigate/core";
+import { type EncodedRecord, MAX_RECORD_DEPTH, type RefusalReason, readRecord, SCHEMA_VERSION } from "@unigate/events";
 import { bodiesMessageSchema } from "./message-schema.ts";
 
 /** Why a message is of no use, for its reader and for the dead topic. */
@@ -53,19 +53,16 @@ export function readBodiesMessage(value: Buffer | null): ReadBodiesMessage {
     const issue = result.error.issues[0];
     return { ok: false, reason: "invalid_record", detail: `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "invalid"}` };
   }
-  const tail = tailOf(json);
-  if (tail === null) return { ok: false, reason: "invalid_record", detail: "nested too deeply" };
+  if (deeperThan(json, MAX_RECORD_DEPTH)) {
+    return { ok: false, reason: "invalid_record", detail: `nested deeper than ${MAX_RECORD_DEPTH} levels` };
+  }
   const { id, time, organisation_id: organisationId } = result.data;
-  return { ok: true, bodies: { id, time, organisationId, tail } };
+  return { ok: true, bodies: { id, time, organisationId, tail: tailOf(json) } };
 }
 
 /** The bodies as they came, not as the schema rebuilt them: fields of newer writers stay. */
-function tailOf({ request, response }: JsonObject): string | null {
-  try {
-    return `,"request":${JSON.stringify(request)},"response":${JSON.stringify(response)}}`;
-  } catch {
-    return null;
-  }
+function tailOf({ request, response }: JsonObject): string {
+  return `,"request":${JSON.stringify(request)},"response":${JSON.stringify(response)}}`;
 }
 
 function parsed(value: Buffer | null): unknown {

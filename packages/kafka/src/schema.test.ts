@@ -100,6 +100,12 @@ test.each([
   expect(readBodiesMessage(value)).toMatchObject({ ok: false, reason });
 });
 
+test("bodies nested beyond reason are refused", () => {
+  const [bodies] = messagesOf(record('"@"'), topics);
+  const text = bodies?.value.toString("utf8").replace('"@"', `${"[".repeat(200_000)}${"]".repeat(200_000)}`) ?? "";
+  expect(readBodiesMessage(Buffer.from(text))).toMatchObject({ ok: false, reason: "invalid_record" });
+});
+
 interface AsyncApi {
   readonly asyncapi: string;
   readonly channels: Readonly<

@@ -263,6 +263,11 @@ describe("unigate.yaml", () => {
     expect(await problems(["version: 1", ...levels].join("\n"))).toEqual(["0 : holds too many aliases"]);
   });
 
+  test.each([201, 60_000])("a file nested %i deep is refused", async (levels) => {
+    const [problem] = await problems(`version: 1\nconfigs: ${"[".repeat(levels)}${"]".repeat(levels)}`);
+    expect(problem).toMatch(/^0 : is nested (?:too deeply|deeper than 200 levels)$/);
+  });
+
   test("a file that is not there is a problem, not a fault", async () => {
     const file = join(folder, "absent.yaml");
     expect(await checkDeclared(file, { environment: {}, catalogue, checkConfig, checks: knownChecks })).toEqual([

@@ -1,6 +1,6 @@
 import type { CheckInput } from "@unigate/checks";
 import type { CheckRequest } from "@unigate/contracts";
-import { isObject, type JsonObject, jsonOf } from "@unigate/core";
+import { boundedJsonOf, isObject, type JsonObject } from "@unigate/core";
 import { RpcError } from "@unigate/rpc";
 import { replyText, requestText } from "./text.ts";
 
@@ -40,7 +40,7 @@ export function withRewritten(input: CheckInput, body: JsonObject): CheckInput {
 function objectOf(body: Buffer): JsonObject | null {
   if (body.length === 0) return null;
   try {
-    const json = jsonOf(body);
+    const json = boundedJsonOf(body);
     return isObject(json) ? json : null;
   } catch {
     return null;

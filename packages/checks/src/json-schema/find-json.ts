@@ -1,5 +1,4 @@
-import { MAX_JSON_DEPTH } from "@unigate/core";
-import { deeperThan } from "../json-depth.ts";
+import { deeperThan, MAX_JSON_DEPTH } from "@unigate/core";
 
 const FENCE = "```";
 /** Candidates that are tried, and characters looked at in search of them as a multiple of the text. */

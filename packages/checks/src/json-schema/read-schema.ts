@@ -1,6 +1,5 @@
-import { isObject } from "@unigate/core";
+import { deeperThan, isObject } from "@unigate/core";
 import { CheckParameterError } from "../define.ts";
-import { deeperThan } from "../json-depth.ts";
 import { createPattern, type Pattern } from "../pattern.ts";
 import { FORMS, type Groups, groupsOf, isNames, isSchema, REFUSED, type Schema, WITH_LIST, WITH_NAMED, WITH_SCHEMA } from "./keywords.ts";
 import { type Anchors, createReferences } from "./references.ts";

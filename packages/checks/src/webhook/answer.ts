@@ -1,6 +1,5 @@
-import { isObject, type JsonObject, MAX_JSON_DEPTH } from "@unigate/core";
+import { deeperThan, isObject, type JsonObject, MAX_JSON_DEPTH } from "@unigate/core";
 import type { CheckInput, CheckVerdict } from "../define.ts";
-import { deeperThan } from "../json-depth.ts";
 
 /** Most of a webhook's `data` that is told on, characters of its JSON. */
 const MAX_DATA_LENGTH = 64 * 1_024;

@@ -94,6 +94,12 @@ test("a refusal says why where it can", () => {
 });
 
 describe("what is no answer", () => {
+  test("nesting without end", () => {
+    const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+    const body = Buffer.from(`{"content":[{"type":"tool_use","id":"t","name":"f","input":{"a":${deep}}}]}`);
+    expect(() => anthropic.surfaces.chat?.read(body, inputOf(true))).toThrow(expect.objectContaining({ code: "upstream_invalid" }));
+  });
+
   test.each(["<html>", "{}", "null", "[]", '{"content":1}'])("%s", (body) => {
     const wrong = () => anthropic.surfaces.chat?.read(Buffer.from(body), inputOf(true));
     expect(wrong).toThrow(expect.objectContaining({ code: "upstream_invalid", status: 502 }));

@@ -1,4 +1,4 @@
-import { bufferOfJson, GatewayError, isObject, type JsonObject, jsonOf } from "@unigate/core";
+import { boundedJsonOf, bufferOfJson, GatewayError, isObject, type JsonObject } from "@unigate/core";
 import { listOf, objectOf, stringOf } from "../chat/json-value.ts";
 import { openAiUsage } from "../chat/usage.ts";
 import type { BuildInput, SurfaceReply } from "../define.ts";
@@ -33,9 +33,9 @@ export function readMessages(body: Buffer, input: BuildInput, provider: string):
 function parsed(body: Buffer, provider: string): JsonObject {
   let answer: unknown;
   try {
-    answer = jsonOf(body);
+    answer = boundedJsonOf(body);
   } catch (cause) {
-    throw new GatewayError("upstream_invalid", `The answer of ${provider} is not JSON.`, { cause });
+    throw new GatewayError("upstream_invalid", `The answer of ${provider} is not JSON, or nested too deeply.`, { cause });
   }
   if (isObject(answer) && Array.isArray(answer["content"])) return answer;
   if (!isObject(answer) || !isObject(answer["error"])) {

@@ -177,12 +177,7 @@ export function streamMessages(input: StreamInput, provider: string): StreamRead
       if (data.trim() === "" || state.done || state.failure !== null) return;
       const event = objectIn(data);
       if (event === null) return stream.fail(unreadableEvent(provider, data));
-      try {
-        dispatch(event);
-      } catch {
-        // Nested too deep to be written again.
-        stream.fail(unreadableEvent(provider, data));
-      }
+      dispatch(event);
     },
     end() {
       // `message_stop` is the only proof of a whole answer.

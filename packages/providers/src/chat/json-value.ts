@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@unigate/core";
+import { boundedJson, isObject, type JsonObject } from "@unigate/core";
 
 // Unknown JSON read as what it should be, with an empty value where it is something else.
 
@@ -25,10 +25,10 @@ export function countOf(value: unknown): number {
   return typeof value === "number" && value > 0 && Number.isSafeInteger(value) ? value : 0;
 }
 
-/** The JSON object that a text holds, else null. */
+/** The JSON object that a text holds, else null: also for one nested deeper than MAX_JSON_DEPTH. */
 export function objectIn(text: string): JsonObject | null {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = boundedJson(text);
     return isObject(value) ? value : null;
   } catch {
     return null;

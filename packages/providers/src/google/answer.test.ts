@@ -181,6 +181,12 @@ test("a blocked prompt is an empty answer, filtered", () => {
 });
 
 describe("what is no answer", () => {
+  test("nesting without end", () => {
+    const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+    const body = Buffer.from(`{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{"a":${deep}}}}]}}]}`);
+    expect(() => google.surfaces.chat?.read(body, inputOf(true))).toThrow(expect.objectContaining({ code: "upstream_invalid" }));
+  });
+
   test.each(["<html>", "{}", "null", "[]", '{"candidates":1}'])("%s", (body) => {
     const wrong = () => google.surfaces.chat?.read(Buffer.from(body), inputOf(true));
     expect(wrong).toThrow(expect.objectContaining({ code: "upstream_invalid", status: 502 }));

@@ -1,4 +1,4 @@
-import { bufferOfJson, GatewayError, type JsonObject, jsonOf } from "@unigate/core";
+import { boundedJsonOf, bufferOfJson, GatewayError, type JsonObject } from "@unigate/core";
 import { completionId } from "../chat/completion-id.ts";
 import { listOf, objectOf, stringOf } from "../chat/json-value.ts";
 import { openAiUsage } from "../chat/usage.ts";
@@ -36,9 +36,9 @@ export function readGenerateContent(body: Buffer, input: BuildInput, provider: s
 function parsed(body: Buffer, provider: string): JsonObject {
   let answer: unknown;
   try {
-    answer = jsonOf(body);
+    answer = boundedJsonOf(body);
   } catch (cause) {
-    throw new GatewayError("upstream_invalid", `The answer of ${provider} is not JSON.`, { cause });
+    throw new GatewayError("upstream_invalid", `The answer of ${provider} is not JSON, or nested too deeply.`, { cause });
   }
   if (isAnswer(answer)) return answer;
   const error = inbandError(answer, provider);

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, typeOfStatus } from "@unigate/core";
+import { boundedJson, isObject, type JsonObject, typeOfStatus } from "@unigate/core";
 import { listOf, objectOf, stringOf } from "../chat/json-value.ts";
 import type { ProviderError } from "../define.ts";
 import { providerText, retryAfterOfText, unreadableText } from "../shapes/errors/text.ts";
@@ -8,7 +8,7 @@ export function readGoogleError(status: number, body: Buffer, provider: string):
   const text = body.toString("utf8");
   let answer: unknown;
   try {
-    answer = JSON.parse(text);
+    answer = boundedJson(text);
   } catch {
     // HTML pages come for unknown hosts and paths.
   }

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@unigate/core";
+import { boundedJson, type JsonObject } from "@unigate/core";
 import { completionId } from "../chat/completion-id.ts";
 import { listOf, objectOf, stringOf } from "../chat/json-value.ts";
 import { createChatStream } from "../chat/stream-writer.ts";
@@ -95,7 +95,7 @@ export function streamGenerateContent(input: StreamInput, provider: string): Str
   }
 
   function read(data: string): void {
-    const parsed: unknown = JSON.parse(data);
+    const parsed = boundedJson(data);
     // A stream that was not asked for as events is one list.
     const answers: unknown[] = Array.isArray(parsed) ? parsed : [parsed];
     for (const answer of answers) {

@@ -1,4 +1,5 @@
 import { readFile, stat } from "node:fs/promises";
+import { deeperThan, MAX_JSON_DEPTH } from "@unigate/core";
 import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
 import type { Finding } from "./problem.ts";
 
@@ -30,6 +31,7 @@ function parseYaml(text: string): YamlResult {
   const lines = new LineCounter();
   try {
     const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+    if (document.errors.some(({ code }) => code === "RESOURCE_EXHAUSTION")) return failed("is nested too deeply");
     if (document.errors.length > 0) {
       const findings = document.errors
         .slice(0, 10)
@@ -40,7 +42,9 @@ function parseYaml(text: string): YamlResult {
       const offset = offsetOf(document.contents, stepsOf(path));
       return offset === null ? 0 : lines.linePos(offset).line;
     };
-    return { ok: true, file: { value: document.toJS({ maxAliasCount: 100 }), lineOf } };
+    const value: unknown = document.toJS({ maxAliasCount: 100 });
+    if (deeperThan(value, MAX_JSON_DEPTH)) return failed(`is nested deeper than ${MAX_JSON_DEPTH} levels`);
+    return { ok: true, file: { value, lineOf } };
   } catch (reason) {
     return failed(reason instanceof ReferenceError ? "holds too many aliases" : "is nested too deeply");
   }

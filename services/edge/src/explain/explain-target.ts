@@ -1,5 +1,5 @@
 import type { RenderReply } from "@unigate/contracts";
-import { GatewayError, isObject, type JsonObject, type PlanLeaf } from "@unigate/core";
+import { boundedJson, GatewayError, isObject, type JsonObject, type PlanLeaf } from "@unigate/core";
 import type { AttemptResult } from "../pipeline/attempt-result.ts";
 import { type PreparedTarget, prepareTarget } from "../pipeline/prepare-target.ts";
 import type { Run } from "../pipeline/run-state.ts";
@@ -77,7 +77,7 @@ async function rendered(run: Run, { leaf, shaped }: PreparedTarget, target: Reso
 function jsonOrText(body: Buffer): unknown {
   const text = body.toString("utf8");
   try {
-    const json: unknown = JSON.parse(text);
+    const json = boundedJson(text);
     return isObject(json) ? json : text;
   } catch {
     return text;

@@ -1,4 +1,4 @@
-import { bufferOfJson, errorBody, isObject, type JsonObject, jsonOf } from "@unigate/core";
+import { boundedJsonOf, bufferOfJson, errorBody, isObject, type JsonObject } from "@unigate/core";
 import type { GatewayReply, ReplyHeaders } from "../gateway-request.ts";
 import { answerHeaders } from "./answer-headers.ts";
 import { asStream } from "./as-stream.ts";
@@ -70,7 +70,7 @@ function withHookResults(run: Run, body: Buffer): Buffer {
   if (before.length + after.length === 0) return body;
   let json: unknown;
   try {
-    json = jsonOf(body);
+    json = boundedJsonOf(body);
   } catch {
     return body;
   }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, MAX_JSON_DEPTH, typeOfStatus } from "@unigate/core";
+import { boundedJson, deeperThan, isObject, type JsonObject, MAX_JSON_DEPTH, typeOfStatus } from "@unigate/core";
 import type { ProviderError } from "../../define.ts";
 import { cut, providerText, retryAfterOfText, unreadableText } from "../errors/text.ts";
 
@@ -30,7 +30,7 @@ export function readOpenAiError(provider: string, status: number, body: Buffer):
 /** An error that came with status 200: in a stream's event, or instead of an answer. Null when the value is no error. */
 export function inbandError(provider: string, value: unknown): ProviderError | null {
   const first: unknown = Array.isArray(value) ? value[0] : value;
-  if (!isObject(first) || !looksLikeError(first) || !withinDepth(first, MAX_JSON_DEPTH)) return null;
+  if (!isObject(first) || !looksLikeError(first) || deeperThan(first, MAX_JSON_DEPTH)) return null;
   const described = describe(first);
   if (described === null) return null;
   return providerError(provider, described.status ?? statusOfWords(described), described);
@@ -58,8 +58,7 @@ function providerError(provider: string, status: number, described: Described): 
 /** The value of a JSON text; undefined when it is none, or nested so deep that nothing may walk it. */
 function parsed(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return withinDepth(value, MAX_JSON_DEPTH) ? value : undefined;
+    return boundedJson(text);
   } catch {
     return undefined;
   }
@@ -165,19 +164,4 @@ function statusOfWords(described: Described): number {
   if (words.includes("invalid") || words.includes("tool_use_failed") || words.includes("context_length")) return 400;
   if (words.includes("unavailable")) return 503;
   return words.includes("server") || words.includes("internal") || words.includes("api_error") ? 500 : 502;
-}
-
-/** Whether a value is nested no deeper than `depth`: what is deeper could not be written as JSON again. */
-function withinDepth(value: unknown, depth: number): boolean {
-  let level: unknown[] = [value];
-  for (let at = 0; at <= depth; at++) {
-    const next: unknown[] = [];
-    for (const item of level) {
-      if (typeof item === "object" && item !== null)
-        for (const child of Object.values(item)) if (typeof child === "object") next.push(child);
-    }
-    if (next.length === 0) return true;
-    level = next;
-  }
-  return false;
 }

@@ -104,6 +104,11 @@ test("an answer without usage or model", () => {
 });
 
 describe("no answer", () => {
+  test("nesting without end", () => {
+    const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+    expect(refusalOf(`{"choices":[],"more":${deep}}`)).toMatchObject({ code: "upstream_invalid", status: 502 });
+  });
+
   test.each(["", "<html></html>", "[]", "null", '"text"', "{}", '{"choices":null}', '{"choices":{}}'])("%s", (text) => {
     expect(refusalOf(text)).toMatchObject({ code: "upstream_invalid", status: 502 });
   });

@@ -1,4 +1,4 @@
-import { bufferOfJson, GatewayError, isObject, type JsonObject, jsonOf } from "@unigate/core";
+import { boundedJsonOf, bufferOfJson, GatewayError, isObject, type JsonObject } from "@unigate/core";
 import { completionId } from "../../chat/completion-id.ts";
 import { usageOfOpenAi } from "../../chat/usage.ts";
 import type { BuildInput, SurfaceReply } from "../../define.ts";
@@ -46,9 +46,9 @@ export function readAnswer(provider: string, body: Buffer, input: BuildInput, op
 function parse(provider: string, body: Buffer): JsonObject {
   let json: unknown;
   try {
-    json = jsonOf(body);
+    json = boundedJsonOf(body);
   } catch (cause) {
-    throw new GatewayError("upstream_invalid", `The answer of ${provider} is not JSON.`, { cause });
+    throw new GatewayError("upstream_invalid", `The answer of ${provider} is not JSON, or nested too deeply.`, { cause });
   }
   if (!isObject(json)) throw new GatewayError("upstream_invalid", `The answer of ${provider} is not a JSON object.`);
   return json;

@@ -128,6 +128,7 @@ describe("failures", () => {
     ["an error object", "", '{"object":"error","message":"m","code":"3505"}', 502],
     ["a list with an error", "", '[{"error":{"message":"m","code":503}}]', 503],
     ["no JSON", "", "<html>", 502],
+    ["nesting without end", "", `{"choices":[],"more":${"[".repeat(100_000)}${"]".repeat(100_000)}}`, 502],
     ["half of a JSON text", "", '{"choices":[', 502],
     ["choices of another kind", "", '{"choices":["x"]}', 502],
     ["[DONE] before anything", "", "[DONE]", 502],

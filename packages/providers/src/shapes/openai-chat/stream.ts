@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@unigate/core";
+import { boundedJson, isObject, type JsonObject } from "@unigate/core";
 import { completionId } from "../../chat/completion-id.ts";
 import { createChatStream } from "../../chat/stream-writer.ts";
 import type { ChatChunk } from "../../chat/types.ts";
@@ -33,7 +33,7 @@ export function createOpenAiReader(provider: string, input: StreamInput, options
   }
 
   function read(name: string, data: string): void {
-    const json: unknown = JSON.parse(data);
+    const json = boundedJson(data);
     if (!isObject(json)) {
       stream.fail(inbandError(provider, json) ?? unreadableEvent(provider, data));
       return;
