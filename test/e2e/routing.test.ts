@@ -80,7 +80,7 @@ describe.each(gatewayModes)("routing, %s", (mode) => {
       const refused = await ask(other);
       expect([refused.status, refused.error()["code"]]).toEqual([400, "unknown_deployment"]);
       stage.upstream.script(chatReply("ok"));
-      const own = here({ deployments: [deployment("other"), deployment(String(QUESTION.model))] });
+      const own = here({ deployments: [deployment("other"), deployment(QUESTION.model)] });
       expectAnswer(await ask(fallback([other, own])), 200, "config.targets[1]", 1);
       stage.upstream.script(chatReply("ok"));
       expect((await ask(here({ deployments: [deployment("other", { is_default: true })] }))).status).toBe(200);
