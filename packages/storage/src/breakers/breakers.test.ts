@@ -1,53 +1,20 @@
-import { randomUUID } from "node:crypto";
-import type { BreakerOutcome, Clock } from "@unigate/core";
-import { Secret } from "@unigate/core";
-import { requirement } from "@unigate/testkit";
+import type { BreakerOutcome } from "@unigate/core";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { manualClock } from "../counters/counters.fixture.ts";
-import { readRedisAddress } from "../redis/address.ts";
-import { openRedis, type RedisLink } from "../redis/link.ts";
+import { storeEngines } from "../store-engines.fixture.ts";
 import { COOLDOWN, delta, exchanging, rule } from "./breakers.fixture.ts";
 import { createMemoryBreakers } from "./memory.ts";
 import { type BreakerDelta, type BreakerExchange, type Breakers, GRANT_MS, KEEP_MS, MOST_TARGETS, PROBE_MS } from "./port.ts";
 import { createRedisBreakers } from "./redis.ts";
 
-interface Engine {
-  readonly name: string;
-  readonly available: boolean;
-  /** Of a property. */
-  readonly runs: number;
-  open(): Promise<void>;
-  create(clock: Clock): Breakers;
-  close(): void;
-}
-
-function redisEngine(name: "redis" | "redis-cluster"): Engine {
-  const needed = requirement(name);
-  let link: RedisLink | null = null;
-  return {
-    name,
-    available: needed.available,
-    runs: 25,
-    async open() {
-      link = await openRedis({ address: readRedisAddress(new Secret(needed.at)), name: "unigate-test", deadlineMs: 10_000 });
-    },
-    create(clock) {
-      if (link === null) throw new Error("not connected");
-      // Each test has organisations of its own: what others left there counts for none of it.
-      const prefix = `${randomUUID()}-`;
-      const breakers = createRedisBreakers(link, { clock });
-      return { exchange: (call) => breakers.exchange({ ...call, organisationId: prefix + call.organisationId }) };
-    },
-    close: () => link?.close(),
-  };
-}
-
-const engines: readonly Engine[] = [
-  { name: "memory", available: true, runs: 100, open: async () => {}, create: (clock) => createMemoryBreakers({ clock }), close: () => {} },
-  redisEngine("redis"),
-  redisEngine("redis-cluster"),
-];
+const engines = storeEngines<Breakers>({
+  inMemory: (clock) => createMemoryBreakers({ clock }),
+  inRedis(link, clock, rename) {
+    const breakers = createRedisBreakers(link, { clock });
+    return { exchange: (call) => breakers.exchange(rename(call)) };
+  },
+});
 
 const OPEN = { target: "t", failures: 3, successes: 0, countedForMs: 0, openForMs: COOLDOWN };
 const CLOSED = { target: "t", failures: 0, successes: 0, countedForMs: 0, openForMs: null };

@@ -1,11 +1,6 @@
-import { randomUUID } from "node:crypto";
-import type { Clock } from "@unigate/core";
-import { Secret } from "@unigate/core";
-import { requirement } from "@unigate/testkit";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readRedisAddress } from "../redis/address.ts";
-import { openRedis, type RedisLink } from "../redis/link.ts";
+import { storeEngines } from "../store-engines.fixture.ts";
 import { MINUTE, manualClock, reserving, START, settling, take } from "./counters.fixture.ts";
 import { createMemoryCounters } from "./memory.ts";
 import type { Counters, Take } from "./port.ts";
@@ -15,50 +10,18 @@ import { windowStart } from "./window.ts";
 /** More than any test takes, and exact in every store. */
 const PLENTY = 2 ** 50;
 
-/** One way to count. `runs` = of a property. */
-interface Engine {
-  readonly name: string;
-  readonly available: boolean;
-  readonly runs: number;
-  open(): Promise<void>;
-  create(clock: Clock): Counters;
-  close(): void;
-}
-
-function redisEngine(name: "redis" | "redis-cluster"): Engine {
-  const needed = requirement(name);
-  let link: RedisLink | null = null;
-  return {
-    name,
-    available: needed.available,
-    runs: 25,
-    async open() {
-      link = await openRedis({ address: readRedisAddress(new Secret(needed.at)), name: "unigate-test", deadlineMs: 10_000 });
-    },
-    create(clock) {
-      if (link === null) throw new Error("not connected");
-      // Each test has organisations of its own: what others left there counts for none of it.
-      return inOrganisations(`${randomUUID()}-`, createRedisCounters(link, { clock }));
-    },
-    close: () => link?.close(),
-  };
-}
-
-function inOrganisations(prefix: string, counters: Counters): Counters {
-  const renamed = <C extends { organisationId: string }>(call: C): C => ({ ...call, organisationId: prefix + call.organisationId });
-  return {
-    reserve: (call) => counters.reserve(renamed(call)),
-    peek: (call) => counters.peek(renamed(call)),
-    settle: (call) => counters.settle(renamed(call)),
-    renew: (call) => counters.renew(renamed(call)),
-  };
-}
-
-const engines: readonly Engine[] = [
-  { name: "memory", available: true, runs: 100, open: async () => {}, create: (clock) => createMemoryCounters({ clock }), close: () => {} },
-  redisEngine("redis"),
-  redisEngine("redis-cluster"),
-];
+const engines = storeEngines<Counters>({
+  inMemory: (clock) => createMemoryCounters({ clock }),
+  inRedis(link, clock, rename) {
+    const counters = createRedisCounters(link, { clock });
+    return {
+      reserve: (call) => counters.reserve(rename(call)),
+      peek: (call) => counters.peek(rename(call)),
+      settle: (call) => counters.settle(rename(call)),
+      renew: (call) => counters.renew(rename(call)),
+    };
+  },
+});
 
 describe.each(engines)("counters in $name", (engine) => {
   describe.skipIf(!engine.available)("the port", () => {

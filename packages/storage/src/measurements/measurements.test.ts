@@ -1,46 +1,17 @@
-import { randomUUID } from "node:crypto";
-import { type Clock, Secret } from "@unigate/core";
-import { requirement } from "@unigate/testkit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { manualClock } from "../counters/counters.fixture.ts";
-import { readRedisAddress } from "../redis/address.ts";
-import { openRedis, type RedisLink } from "../redis/link.ts";
+import { storeEngines } from "../store-engines.fixture.ts";
 import { createMemoryMeasurements } from "./memory.ts";
 import { type MeasurementExchange, type Measurements, REPORTER_MS } from "./port.ts";
 import { createRedisMeasurements } from "./redis.ts";
 
-interface Engine {
-  readonly name: string;
-  readonly available: boolean;
-  open(): Promise<void>;
-  create(clock: Clock): Measurements;
-  close(): void;
-}
-
-function redisEngine(name: "redis" | "redis-cluster"): Engine {
-  const needed = requirement(name);
-  let link: RedisLink | null = null;
-  return {
-    name,
-    available: needed.available,
-    async open() {
-      link = await openRedis({ address: readRedisAddress(new Secret(needed.at)), name: "unigate-test", deadlineMs: 10_000 });
-    },
-    create(clock) {
-      if (link === null) throw new Error("not connected");
-      const prefix = `${randomUUID()}-`;
-      const measurements = createRedisMeasurements(link, { clock });
-      return { exchange: (call) => measurements.exchange({ ...call, organisationId: prefix + call.organisationId }) };
-    },
-    close: () => link?.close(),
-  };
-}
-
-const engines: readonly Engine[] = [
-  { name: "memory", available: true, open: async () => {}, create: (clock) => createMemoryMeasurements({ clock }), close: () => {} },
-  redisEngine("redis"),
-  redisEngine("redis-cluster"),
-];
+const engines = storeEngines<Measurements>({
+  inMemory: (clock) => createMemoryMeasurements({ clock }),
+  inRedis(link, clock, rename) {
+    const measurements = createRedisMeasurements(link, { clock });
+    return { exchange: (call) => measurements.exchange(rename(call)) };
+  },
+});
 const NOTHING = { latencyMs: null, ageMs: 0, inFlight: 0 };
 
 describe.each(engines)("measurements in $name", (engine) => {
