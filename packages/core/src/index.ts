@@ -27,6 +27,7 @@ export type {
   CompiledNode,
   ConfigProblem,
   Destination,
+  HedgeRule,
   HookRule,
   ParamPath,
   RetryRule,
@@ -46,6 +47,7 @@ export { planConfig } from "./plan/plan.ts";
 export type {
   Availability,
   BreakerChoice,
+  HedgeChoice,
   PlanChoice,
   PlanFacts,
   PlanHedge,

@@ -1,13 +1,14 @@
 import { newReading, type Reading } from "../conditions/reading.ts";
 import { bufferOfJson, type JsonObject } from "../json.ts";
 import { compileConditional } from "./compile-conditional.ts";
+import { compileHedge } from "./compile-hedge.ts";
 import { compileSticky } from "./compile-sticky.ts";
 import { SETTING_FIELDS } from "./fields.ts";
 import { type Inherited, inherit, NOTHING_INHERITED } from "./inherit.ts";
 import { MAX_PROBLEMS, readConfig } from "./read.ts";
 import { joined, modelSlug, nodeProblems } from "./rules.ts";
 import type { ConfigNode } from "./schema.ts";
-import type { CompiledConfig, CompiledLeaf, CompiledNode, ConfigProblem, Destination } from "./types.ts";
+import type { CompiledConfig, CompiledLeaf, CompiledNode, ConfigProblem, Destination, HedgeRule } from "./types.ts";
 
 export type CompileResult =
   | { readonly ok: true; readonly config: CompiledConfig }
@@ -25,6 +26,7 @@ export function compileConfig(json: unknown, origin: "saved" | "inline"): Compil
   const problems: ConfigProblem[] = [];
   const building: Building = {
     leaves: [],
+    hedges: new Map(),
     problems,
     reading: newReading(problems),
     saved: origin === "saved",
@@ -33,16 +35,17 @@ export function compileConfig(json: unknown, origin: "saved" | "inline"): Compil
   };
   const root = compileNode(building, read.node, NOTHING_INHERITED, "", false);
   if (problems.length > 0) return { ok: false, problems: problems.slice(0, MAX_PROBLEMS) };
-  const { leaves, reading } = building;
+  const { leaves, hedges, reading } = building;
   // The only target has nothing to be left for: its breaker would always be bypassed.
   const { isMeasured, isPriced } = building;
   const needsRouter = isMeasured || (leaves.length > 1 && leaves.some((leaf) => leaf.breaker !== null));
   const needed = { neededParams: [...reading.params.values()], neededHeaders: [...reading.headers] };
-  return { ok: true, config: { root, leaves, warnings: read.warnings, needsRouter, isMeasured, isPriced, ...needed } };
+  return { ok: true, config: { root, leaves, hedges, warnings: read.warnings, needsRouter, isMeasured, isPriced, ...needed } };
 }
 
 interface Building {
   readonly leaves: CompiledLeaf[];
+  readonly hedges: Map<string, HedgeRule>;
   readonly problems: ConfigProblem[];
   /** Of conditions and hash fields. */
   readonly reading: Reading;
@@ -70,13 +73,16 @@ function compileNode(building: Building, node: ConfigNode, parent: Inherited, pa
         path: optionPath,
         children: children.map((child, index) => ({ weight: targets[index]?.weight ?? 1, node: child })),
         sticky: compileSticky(building.reading, node, path, optionPath),
+        hedge: compileHedge(building.hedges, strategy.hedge, optionPath, null),
       };
     case "fallback": {
       const leaveOn = strategy.on_status_codes ?? node.on_status_codes ?? null;
+      const leaveOnEach = targets.map((target) => target.on_status_codes ?? leaveOn);
       return {
         kind: "fallback",
         path: optionPath,
-        children: children.map((child, index) => ({ leaveOn: targets[index]?.on_status_codes ?? leaveOn, node: child })),
+        children: children.map((child, index) => ({ leaveOn: leaveOnEach[index] ?? null, node: child })),
+        hedge: compileHedge(building.hedges, strategy.hedge, optionPath, leaveOnEach),
       };
     }
     case "conditional":

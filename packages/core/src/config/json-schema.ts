@@ -133,7 +133,11 @@ function withStrategyRules(strategy: unknown): JsonObject {
     if: { properties: { mode: { const: "conditional" } } },
     // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema
     then: { required: ["conditions", "default"], properties: { conditions: { minItems: 1 } } },
-    dependentSchemas: { select: onlyBalancing, sticky: onlyBalancing },
+    dependentSchemas: {
+      select: onlyBalancing,
+      sticky: onlyBalancing,
+      hedge: { properties: { mode: { enum: ["fallback", "loadbalance"] } } },
+    },
   };
 }
 

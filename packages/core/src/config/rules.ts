@@ -90,6 +90,8 @@ function strategyProblems(node: ConfigNode): [string, string][] {
     problems.push(["strategy.select", 'can only be combined with mode "loadbalance"']);
   if (strategy.hedge !== undefined && (strategy.hedge.delay_ms === undefined) === (strategy.hedge.percentile === undefined))
     problems.push(["strategy.hedge", "expected either delay_ms or percentile"]);
+  if (strategy.hedge !== undefined && strategy.mode !== "fallback" && strategy.mode !== "loadbalance")
+    problems.push(["strategy.hedge", 'can only be combined with mode "fallback" or "loadbalance"']);
   if (strategy.cb_config !== undefined && thresholdMissing(strategy.cb_config)) problems.push(["strategy.cb_config", MISSING_THRESHOLD]);
   return problems;
 }

@@ -52,7 +52,7 @@ function makeSchemas(strict: boolean) {
     sticky: sticky.optional(),
     select: z.enum(["weighted", "least_latency", "least_busy", "lowest_cost"]).optional(),
     hedge: object({
-      delay_ms: z.int().min(0).optional(),
+      delay_ms: z.int().min(0).max(LONGEST_TIMER_MS).optional(),
       percentile: z.number().min(1).max(99).optional(),
       max_extra_percent: z.number().min(0).max(100).optional(),
     }).optional(),

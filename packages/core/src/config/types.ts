@@ -99,6 +99,21 @@ export interface LoadbalanceNode {
   readonly children: readonly { readonly weight: number; readonly node: CompiledNode }[];
   /** Null = each request draws. */
   readonly sticky: StickyRule | null;
+  readonly hedge: HedgeRule | null;
+}
+
+/** When a second target is started beside a first one that is slow. */
+export interface HedgeRule {
+  /** Option path of the strategy. */
+  readonly path: string;
+  /** Until the second starts, ms; null = `percentile` says it. */
+  readonly delayMs: number | null;
+  /** 1 to 99: waits as long as this part of former answers took until their first content. */
+  readonly percentile: number | null;
+  /** Additional calls in percent of the requests, 0 to 100. */
+  readonly maxExtraPercent: number;
+  /** Of a fallback the statuses on which each target is left (null = any outside 200-299); null = no fallback. */
+  readonly leaveOn: readonly (readonly number[] | null)[] | null;
 }
 
 /** What keeps the choice of a load balancer for whoever asks. */
@@ -116,6 +131,7 @@ export interface FallbackNode {
   readonly path: string;
   /** `leaveOn` null = any status outside 200-299. */
   readonly children: readonly { readonly leaveOn: readonly number[] | null; readonly node: CompiledNode }[];
+  readonly hedge: HedgeRule | null;
 }
 
 export interface ConditionalNode {
@@ -157,6 +173,8 @@ export interface CompiledConfig {
   readonly isMeasured: boolean;
   /** Whether prices decide. */
   readonly isPriced: boolean;
+  /** By the option path of their strategy, which is the budget token of their plan nodes. */
+  readonly hedges: ReadonlyMap<string, HedgeRule>;
   /** What planning looks at of the body, each place once. */
   readonly neededParams: readonly ParamPath[];
   /** Lower-case names of the headers that planning looks at. */

@@ -119,7 +119,7 @@ describe("plans", () => {
     const leaf: CompiledNode = { kind: "leaf", leaf: 0, optionPath: "config.targets[0]" };
     const config: CompiledConfig = {
       ...compiled(MOCK),
-      root: { kind: "loadbalance", select: "weighted", path: "config", sticky: null, children: [{ weight: 0, node: leaf }] },
+      root: { kind: "loadbalance", select: "weighted", path: "config", sticky: null, hedge: null, children: [{ weight: 0, node: leaf }] },
     };
     expect(() =>
       planConfig(

@@ -8,7 +8,7 @@ type Known = (number | null)[];
 function selected(select: LoadbalanceNode["select"], weights: number[], known: Known, explorable: number[] = []): readonly number[] {
   const children = weights.map((weight, leaf) => ({ weight, node: { kind: "leaf" as const, leaf, optionPath: "" } }));
   const read = (leaf: number): number | null => known[leaf] ?? null;
-  return selectWeights({ kind: "loadbalance", path: "config", sticky: null, select, children }, weights, {
+  return selectWeights({ kind: "loadbalance", path: "config", sticky: null, hedge: null, select, children }, weights, {
     ...viewOf(() => 0),
     price: read,
     targets: {
@@ -46,7 +46,7 @@ test("without a router nothing is known: by weight", () => {
   for (const select of ["least_latency", "least_busy", "lowest_cost"] as const)
     expect(
       selectWeights(
-        { kind: "loadbalance", path: "config", sticky: null, select, children },
+        { kind: "loadbalance", path: "config", sticky: null, hedge: null, select, children },
         [1, 2],
         viewOf(() => 0),
       ),

@@ -15,8 +15,11 @@ export interface PlanSequence {
 }
 
 export interface PlanHedge {
+  /** Two, in the order in which they start. */
   racers: PlanNode[];
+  /** Until the second starts; 0 where the rule has a percentile: the edge, which measures, fills it in. */
   delayMs: number;
+  /** Option path of the strategy, by which its rule is found. */
   budgetToken: string;
 }
 
@@ -71,7 +74,7 @@ export interface PlanView {
 }
 
 /** One choice that planning made, for the decision record. Holds nothing of the request. */
-export type PlanChoice = LoadbalanceChoice | ConditionalChoice;
+export type PlanChoice = LoadbalanceChoice | ConditionalChoice | HedgeChoice;
 
 export interface LoadbalanceChoice {
   readonly at: string;
@@ -92,6 +95,15 @@ export interface ConditionalChoice {
   readonly condition: number | null;
   readonly chosen: number;
   readonly name: string;
+}
+
+/** The children of a load balancer that are tried beside each other when the first is slow. */
+export interface HedgeChoice {
+  readonly at: string;
+  readonly mode: "hedge";
+  readonly racers: readonly [number, number];
+  /** What chose the second; null when nothing was drawn. */
+  readonly draw: number | null;
 }
 
 /** Children of a node that are open or half-open, for the decision record. */
