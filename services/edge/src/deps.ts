@@ -5,7 +5,9 @@ import type { Resolver } from "@unigate/resolve";
 import type { Health, Logger, Metrics } from "@unigate/runtime";
 import type { Spool } from "@unigate/spool";
 import type { Background } from "./background.ts";
+import type { ContentTimes } from "./content-times.ts";
 import type { EdgeMetrics } from "./edge-metrics.ts";
+import type { HedgeBudgets } from "./hedge-budgets.ts";
 import type { Leases } from "./leases.ts";
 import type { Outcomes } from "./outcomes.ts";
 import type { Patience } from "./patience.ts";
@@ -63,4 +65,6 @@ export interface EdgeDeps extends EdgeParts {
   /** With policy. */
   readonly patience: Patience;
   readonly background: Background;
+  readonly hedgeBudgets: HedgeBudgets;
+  readonly contentTimes: ContentTimes;
 }

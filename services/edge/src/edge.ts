@@ -1,8 +1,10 @@
 import type { AddressInfo } from "node:net";
 import { listen } from "@unigate/runtime";
 import { createBackground } from "./background.ts";
+import { createContentTimes } from "./content-times.ts";
 import type { EdgeDeps, EdgeParts } from "./deps.ts";
 import { createEdgeMetrics } from "./edge-metrics.ts";
+import { createHedgeBudgets } from "./hedge-budgets.ts";
 import { createLeases } from "./leases.ts";
 import { createOutcomes } from "./outcomes.ts";
 import { createPatience } from "./patience.ts";
@@ -44,7 +46,18 @@ export async function startEdge(parts: EdgeParts, host: string, port: number, ve
     outcomesDropped: () => outcomes.dropped,
     backgroundDropped: () => background.dropped,
   });
-  const deps: EdgeDeps = { ...parts, metrics, settlements, leases, outcomes, underWay, patience: createPatience(parts.clock), background };
+  const deps: EdgeDeps = {
+    ...parts,
+    metrics,
+    settlements,
+    leases,
+    outcomes,
+    underWay,
+    patience: createPatience(parts.clock),
+    background,
+    hedgeBudgets: createHedgeBudgets(),
+    contentTimes: createContentTimes(),
+  };
   const { server, inflight } = createHttpServer(deps, budget, version);
   requests = inflight;
   await listen(server, host, port);

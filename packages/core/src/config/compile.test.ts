@@ -166,6 +166,11 @@ describe("what is refused, where and why", () => {
       "strategy.hedge: expected either delay_ms or percentile",
     ],
     [
+      "a hedge of single",
+      { strategy: { mode: "single", hedge: { delay_ms: 1 } }, targets: [MOCK] },
+      'strategy.hedge: can only be combined with mode "fallback" or "loadbalance"',
+    ],
+    [
       "a hedge with both",
       { strategy: { mode: "fallback", hedge: { delay_ms: 1, percentile: 90 } }, targets: [MOCK] },
       "strategy.hedge: expected either",

@@ -66,6 +66,7 @@ test.each<[string, unknown]>([
   ["conditions that are missing", { strategy: { mode: "conditional", default: "a" }, targets: [MOCK] }],
   ["a default that is missing", { strategy: { mode: "conditional", conditions: [{ query: {}, then: "a" }] }, targets: [MOCK] }],
   ["select elsewhere", { strategy: { mode: "fallback", select: "weighted" }, targets: [MOCK] }],
+  ["a hedge of single", { strategy: { mode: "single", hedge: { delay_ms: 1 } }, targets: [MOCK] }],
   ["an empty hedge", { strategy: { mode: "fallback", hedge: {} }, targets: [MOCK] }],
   ["a breaker without threshold", { ...MOCK, cb_config: { cooldown_interval: 30_000 } }],
   ["a short cooldown", { ...MOCK, cb_config: { failure_threshold: 1, cooldown_interval: 29_999 } }],

@@ -1,11 +1,12 @@
 import { boundCall, type JsonObject } from "@unigate/core";
 import type { EdgeDeps } from "../deps.ts";
 import type { GatewayRequest } from "../gateway-request.ts";
+import { leavesInOrder } from "../pipeline/plan-leaves.ts";
 import { startRun } from "../pipeline/start-run.ts";
 import { planRequest } from "../pipeline/steps/plan.ts";
 import { explainTarget } from "./explain-target.ts";
 import { toldChoices, whyNotTaken } from "./not-taken.ts";
-import { leavesInOrder, planTree } from "./plan-tree.ts";
+import { planTree } from "./plan-tree.ts";
 
 /** Targets that are explained; a fallback may have thousands below it. */
 const MOST_TARGETS = 50;
@@ -32,7 +33,7 @@ export async function explainRequest(deps: EdgeDeps, request: GatewayRequest): P
       config: { origin, id: id === "" ? null : id, version: version === "" ? null : version, ignored_fields: compiled.warnings },
       metadata: run.metadata,
       decision: run.decision,
-      plan: planTree(plan),
+      plan: await planTree(run, plan),
       targets,
       ...(inOrder.length > MOST_TARGETS ? { targets_not_shown: inOrder.length - MOST_TARGETS } : {}),
       not_taken: compiled.leaves

@@ -1,8 +1,10 @@
-import type { PlanNode } from "@unigate/core";
+import type { PlanNode, PlanSequence } from "@unigate/core";
 import { type CompiledLeaf, GatewayError, sleep } from "@unigate/core";
-import { type AttemptResult, failedAttempt, succeeded } from "./attempt-result.ts";
+import { type AttemptResult, failedAttempt } from "./attempt-result.ts";
+import { goesOn, leave } from "./goes-on.ts";
+import { attemptHedge } from "./hedge.ts";
+import { noteContentTime } from "./hedge-delay.ts";
 import { type AdmittedTarget, admitTarget, refuseModel } from "./prepare-target.ts";
-import { recordAttempt } from "./record.ts";
 import { answeredStatus, type Run } from "./run-state.ts";
 import { callConnector, cancelError } from "./steps/call.ts";
 import { runHooks } from "./steps/check-hooks.ts";
@@ -13,10 +15,11 @@ import { resolveHooks } from "./steps/resolve-hooks.ts";
 import type { ResolvedTarget } from "./steps/resolve-target.ts";
 import { rewriteBody, type ShapedBody } from "./steps/shape-body.ts";
 import type { RetryRecord, TargetOutcome } from "./target-outcome.ts";
-import { noteGoesOn, noteTried } from "./tried.ts";
+import { noteTried } from "./tried.ts";
 
 /**
- * Walks the plan: a leaf is tried, a sequence goes on while the status of a step is in its set. The last outcome is
+ * Walks the plan: a leaf is tried, a sequence goes on while the status of a step is in its set, two targets of a hedge
+ * may run beside each other. The last outcome is
  * the answer whatever it is; every one before it is logged and left. `first` = the first leaf, admitted before.
  */
 export async function attemptPlan(run: Run, plan: PlanNode, first: AdmittedTarget | null): Promise<TargetOutcome> {
@@ -25,30 +28,22 @@ export async function attemptPlan(run: Run, plan: PlanNode, first: AdmittedTarge
     beginTarget(run, kind.value);
     const tried = await attemptTarget(run, first ?? (await admitTarget(run, kind.value)));
     noteTried(run, tried);
+    if (run.config.compiled.hedges.size > 0) noteContentTime(run, tried);
     return reportOutcome(run, kind.value, tried);
   }
-  const steps = kind?.$case === "sequence" ? kind.value.steps : (kind?.value.racers.slice(0, 1) ?? []);
+  if (kind?.$case === "hedge") return attemptHedge(run, kind.value, first, attemptPlan);
+  const { steps, onStatuses, anyNon2xx } = kind?.value ?? NO_STEPS;
   let outcome: TargetOutcome | null = null;
   for (const [index, step] of steps.entries()) {
     outcome = await attemptPlan(run, step, index === 0 ? first : null);
-    const isLast = index === steps.length - 1;
-    if (isLast || kind?.$case !== "sequence" || !goesOn(run, outcome, kind.value.onStatuses, kind.value.anyNon2xx)) return outcome;
-    noteGoesOn(run);
-    recordAttempt(run, outcome);
-    await outcome.result.stream?.parts.return?.();
+    if (index === steps.length - 1 || !goesOn(run, outcome, anyNon2xx ? null : onStatuses)) return outcome;
+    await leave(run, outcome);
   }
   if (outcome === null) throw new GatewayError("no_target");
   return outcome;
 }
 
-function goesOn(run: Run, outcome: TargetOutcome, onStatuses: readonly number[], anyNon2xx: boolean): boolean {
-  if (outcome.result.final || run.call.cancel.cancelled || run.request.upload !== null) return false;
-  const status = answeredStatus(run, outcome.result.status);
-  // A stream that has begun is the answer.
-  if (outcome.result.stream !== null && succeeded(status)) return false;
-  return anyNon2xx ? !succeeded(status) : onStatuses.includes(status);
-}
-
+const NO_STEPS: PlanSequence = { steps: [], onStatuses: [], anyNon2xx: false };
 const NO_CACHE: CacheView = { status: "DISABLED", hit: null, fillToken: "", maxAge: 0 };
 
 /** check-input, look-up, then call and check-output until done; of a target at its limit only a stored answer is given. */
@@ -68,6 +63,7 @@ async function attemptTarget(run: Run, admitted: AdmittedTarget): Promise<Target
     retryCount: 0,
     startedAt,
   });
+  if (run.call.cancel.cancelled) return ended(failedAttempt(cancelError(run.call), true));
   if (target === null || admitted.failure !== null) return ended(admitted.failure ?? failedAttempt(new GatewayError("no_target")));
   if (limited !== null && leaf.cache === null) return ended(failedAttempt(limited));
   try {
@@ -116,8 +112,8 @@ async function callWithRetries(
   shaped: ShapedBody,
   startedAt: number,
 ): Promise<Pick<TargetOutcome, "result" | "retries" | "retryCount">> {
-  const { call, upload } = run.request;
-  const rule = upload === null ? leaf.retry : null;
+  const { call } = run;
+  const rule = run.request.upload === null ? leaf.retry : null;
   const retries: RetryRecord[] = [];
   const { softStatus } = run.hooks;
   let waitedMs = 0;

@@ -22,6 +22,7 @@ export function finishRun(run: Run, outcome: TargetOutcome, ending: RunEnding): 
   endTarget(run);
   const draft = draftAttempt(run, outcome, ending);
   draft.head.last = true;
+  run.isOver = true;
   settle(run, outcome, { usage: usageOf(outcome, ending.end), costMicro: draft.head.cost_micro_usd }, true);
   if (ending.cancelled || !succeeded(outcome.result.status) || !hasAsyncHooks(run)) {
     run.deps.spool.offer(draft, run.spoolNumber, true);

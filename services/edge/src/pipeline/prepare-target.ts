@@ -1,4 +1,4 @@
-import { type CompiledLeaf, GatewayError, mayUseModel, type PlanLeaf, type PlanNode } from "@unigate/core";
+import { type CompiledLeaf, GatewayError, mayUseModel, type PlanLeaf } from "@unigate/core";
 import { type AttemptResult, failedAttempt } from "./attempt-result.ts";
 import { newHookState, type Run } from "./run-state.ts";
 import { cancelError } from "./steps/call.ts";
@@ -24,15 +24,6 @@ export interface PreparedTarget {
 export interface AdmittedTarget extends PreparedTarget {
   /** The limit that is reached; then only a stored answer may be given. */
   limited: GatewayError | null;
-}
-
-/** The leaf that is tried first. */
-export function firstLeaf(plan: PlanNode): PlanLeaf {
-  const { kind } = plan;
-  if (kind?.$case === "leaf") return kind.value;
-  const first = kind?.$case === "sequence" ? kind.value.steps[0] : kind?.value.racers[0];
-  if (first === undefined) throw new GatewayError("no_target");
-  return firstLeaf(first);
 }
 
 /** shape-body, resolve-target, reserve. Throws only when a limit refuses the whole request, which the first target asks for. */

@@ -44,6 +44,8 @@ export interface Run {
   endTarget: (() => void) | null;
   /** Its number in the spool, once it is admitted; 0 before. */
   spoolNumber: number;
+  /** Its last record is made and its reservation closed; the loser of a hedge may still be on its way. */
+  isOver: boolean;
   /** Of the target that is being tried; each target begins anew. */
   hooks: HookState;
 }

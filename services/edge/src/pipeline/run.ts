@@ -3,7 +3,8 @@ import { boundCall, GatewayError, toGatewayError } from "@unigate/core";
 import type { EdgeDeps } from "../deps.ts";
 import type { GatewayReply, GatewayRequest } from "../gateway-request.ts";
 import { attemptPlan } from "./attempts.ts";
-import { admitTarget, firstLeaf } from "./prepare-target.ts";
+import { firstLeaf } from "./plan-leaves.ts";
+import { admitTarget } from "./prepare-target.ts";
 import { recordRefusal, recordStart } from "./record.ts";
 import { replyOf } from "./reply.ts";
 import type { Run } from "./run-state.ts";
@@ -37,6 +38,7 @@ export async function runRequest(deps: EdgeDeps, request: GatewayRequest): Promi
     if (run !== null) {
       releaseProbes(run);
       endTarget(run);
+      run.isOver = true;
       settle(run, { attempt: Math.max(0, run.attempts - 1), called: true }, { usage: null, costMicro: null }, true);
       recordRefusal(run, refusal);
     }

@@ -23,6 +23,7 @@ export async function startRun(deps: EdgeDeps, request: GatewayRequest, call: Ca
     probes: [],
     endTarget: null,
     spoolNumber: 0,
+    isOver: false,
     hooks: newHookState(),
   };
 }

@@ -28,12 +28,24 @@ export function noteTried(run: Run, outcome: TargetOutcome): void {
     option_path: outcome.leaf.optionPath,
     provider: outcome.target?.provider.id ?? null,
     status: answeredStatus(run, outcome.result.status),
-    error: outcome.result.failure?.code ?? null,
+    error: errorOf(run, outcome),
     called: outcome.called,
     retries: outcome.retries,
     took_ms: Math.max(0, run.deps.clock.now() - outcome.startedAt),
     went_on: false,
   });
+}
+
+/** The loser of a hedge was not cancelled by the client. */
+function errorOf({ call }: Run, { result: { failure } }: TargetOutcome): string | null {
+  if (failure?.code === "client_closed" && call.cancel.reason === "superseded") return "superseded";
+  return failure?.code ?? null;
+}
+
+/** Targets that were tried beside this run. */
+export function addTried(run: Run, tried: readonly Tried[]): void {
+  run.tried.push(...tried);
+  run.tried.splice(0, run.tried.length - MOST_TOLD);
 }
 
 /** The target tried last was left for the next one. */

@@ -53,8 +53,8 @@ function tell(run: Run, { optionPath, probeToken }: PlanLeaf, outcome: TargetOut
   });
 }
 
-/** 0 when it says nothing about the target: a fault of the mesh, a caller who left, a target that was not called. */
+/** 0 when it says nothing about the target: a fault of the mesh, a caller who left, the loser of a hedge, a target that was not called. */
 function statusOf({ called, result }: TargetOutcome): number {
-  if (!called || (result.final && result.failure?.code !== "upstream_timeout")) return 0;
+  if (!called || result.failure?.code === "client_closed" || (result.final && result.failure?.code !== "upstream_timeout")) return 0;
   return result.status;
 }
