@@ -13,7 +13,13 @@ function planned(config: object, states: readonly Availability[] = [], draws: re
   const compiled = compileConfig({ cb_config: { failure_threshold: 1, cooldown_interval: 30_000 }, ...config }, "inline");
   if (!compiled.ok) throw new Error(JSON.stringify(compiled.problems));
   const left = [...draws];
-  const targets = { look: (leaf: number) => states[leaf] ?? ("closed" as const), beginProbe: () => "" };
+  const targets = {
+    look: (leaf: number) => states[leaf] ?? ("closed" as const),
+    beginProbe: () => "",
+    latencyMs: () => null,
+    explore: () => false,
+    inFlight: () => 0,
+  };
   const { plan, choices } = planConfig(compiled.config, { ...viewOf(() => left.shift() ?? 0), targets });
   return { plan: short(plan), choices: choices as PlanChoice[], hedges: compiled.config.hedges, needsRouter: compiled.config.needsRouter };
 }
