@@ -7,6 +7,7 @@ interface Service {
   readonly image: string;
   readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
+  readonly volumes?: readonly string[];
   readonly [field: string]: unknown;
 }
 
@@ -43,4 +44,20 @@ test.each(ours)("%s: %s is given settings that there are, and the secrets of its
   expect(variables.includes("UNIGATE_MASTER_KEY")).toBe(["control", "connector", "guardrail"].includes(name));
   expect(variables.includes("UNIGATE_DATABASE_URL")).toBe(["control", "logging"].includes(name));
   expect(variables.some((variable) => variable.endsWith("_API_KEY"))).toBe(name === "control");
+});
+
+test("with certificates each service sees its own, and waits for it", () => {
+  const services = Object.fromEntries(servicesOf("compose.mesh-tls.yaml"));
+  const { certificates, ...others } = services;
+  expect(Object.keys(others).sort()).toEqual(SERVICES);
+  for (const [name, service] of Object.entries(others)) {
+    expect(service).toMatchObject({
+      volumes: [`mesh-${name}:/certificates:ro`],
+      depends_on: { certificates: { condition: "service_completed_successfully" } },
+    });
+    expect(Object.keys(service.environment ?? {})).toEqual(["UNIGATE_MESH_CERT", "UNIGATE_MESH_KEY", "UNIGATE_MESH_CA"]);
+  }
+  const folders = ["authority", ...SERVICES].map((name) => `mesh-${name}:/certificates/${name}`);
+  expect([...(certificates?.volumes ?? [])].sort()).toEqual(folders);
+  expect(certificates).toMatchObject({ read_only: true, cap_drop: ["ALL"], network_mode: "none" });
 });

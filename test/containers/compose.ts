@@ -8,7 +8,7 @@ import { IMAGE } from "./image.ts";
 const UP_MS = 180_000;
 const DOWN_MS = 90_000;
 
-/** One of the compose files under a project name of its own. */
+/** Compose files, one over the other, under a project name of their own. */
 export interface Composed {
   /** What `docker-compose` with these words writes. */
   tell(...words: string[]): Promise<string>;
@@ -20,14 +20,18 @@ export interface Composed {
 }
 
 /** Nothing is started yet. `variables` is what stands in the .env of a user. */
-export function composed(file: string, variables: Readonly<Record<string, string>>): Composed {
+export function composed(files: readonly string[], variables: Readonly<Record<string, string>>): Composed {
   const folder = mkdtempSync(join(tmpdir(), "unigate-compose-"));
   const environment = join(folder, "env");
   const lines = Object.entries({ UNIGATE_IMAGE: IMAGE, ...variables }).map(([name, value]) => `${name}=${value}\n`);
   writeFileSync(environment, lines.join(""), { mode: 0o600 });
-  const project = ["--project-name", `unigate-${process.pid}-${file.replaceAll(/\W/g, "")}`];
+  const project = [
+    "--project-name",
+    `unigate-${process.pid}-${files.join("").replaceAll(/\W/g, "")}`,
+    ...files.flatMap((file) => ["--file", `deploy/${file}`]),
+  ];
   const compose = (words: readonly string[], deadlineMs?: number): Promise<string> =>
-    run(requirement("compose").at, ["--env-file", environment, ...project, "--file", `deploy/${file}`, ...words], deadlineMs);
+    run(requirement("compose").at, ["--env-file", environment, ...project, ...words], deadlineMs);
   return {
     tell: (...words) => compose(words),
     async up(...words) {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { freePort, requirement, until } from "@unigate/testkit";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { openAi, seenOf, seenOfStream } from "../e2e/sdk.ts";
-import { composed } from "./compose.ts";
+import { type Composed, composed } from "./compose.ts";
 import { docker, firstKeys, inspect, untilReady } from "./docker.ts";
 import { buildImage, HARDENED, IMAGE, NODE_IMAGE } from "./image.ts";
 import { describeServed } from "./served.ts";
@@ -12,6 +12,28 @@ const BUILD_MS = 310_000;
 const START_MS = 60_000;
 const MEASURED_MIB = 44;
 const MOCK = { "x-gateway-provider": "mock" };
+
+/** Of the mesh with certificates: whoever has the token only, nobody speaks to. */
+function refusesWithoutCertificate(stack: () => Composed): void {
+  test("refuses a process that has the token of the mesh and no certificate", async () => {
+    const script = (path: string, port: number): string =>
+      `fetch("http://127.0.0.1:${port}${path}").then(async (answer) => console.log(answer.status, await answer.text()))`;
+    const refusals = async (): Promise<number> => {
+      const metrics = await stack().tell("exec", "-T", "control", "node", "-e", script("/metrics", 9090));
+      const counts = [...metrics.matchAll(/^unigate_mesh_refused_total\{.*\} (\d+)$/gm)].map(([, count]) => Number(count));
+      return counts.reduce((sum, count) => sum + count, 0);
+    };
+    expect(await refusals()).toBe(0);
+    const without = ["CERT", "KEY", "CA"].flatMap((name) => ["-e", `UNIGATE_MESH_${name}=`]);
+    const stranger = (await stack().tell("run", "--detach", "--no-deps", ...without, "edge")).trim();
+    try {
+      await until("a refusal by control", async () => (await refusals()) > 0, START_MS);
+      expect(await docker(["exec", stranger, "node", "-e", script("/readyz", 9090)])).toMatch(/^503 /);
+    } finally {
+      await docker(["rm", "--force", "--volumes", stranger]);
+    }
+  }, 120_000);
+}
 
 /** Of the packages of this workspace, those that only work on it needs. */
 function developmentPackages(): string[] {
@@ -153,14 +175,19 @@ describe.skipIf(!available)("the image", () => {
     expect(await exitCode(name)).toBe(0);
   }, 120_000);
 
-  describeServed("compose.yaml", { service: "unigate", keysFrom: "unigate", scale: 1 });
-  describeServed("compose.mesh.yaml", { service: "edge", keysFrom: "control", scale: 2 });
+  describeServed(["compose.yaml"], { service: "unigate", keysFrom: "unigate", scale: 1 });
+  describeServed(["compose.mesh.yaml"], { service: "edge", keysFrom: "control", scale: 2 });
+  describeServed(
+    ["compose.mesh.yaml", "compose.mesh-tls.yaml"],
+    { service: "edge", keysFrom: "control", scale: 1 },
+    refusesWithoutCertificate,
+  );
 
   test.each(["UNIGATE_MESH_TOKEN", "UNIGATE_MASTER_KEY", "POSTGRES_PASSWORD"])(
     "compose.mesh.yaml without %s says what is missing",
     async (missing) => {
       const all = { UNIGATE_MESH_TOKEN: "token", UNIGATE_MASTER_KEY: "key", POSTGRES_PASSWORD: "password" };
-      const mesh = composed("compose.mesh.yaml", { ...all, [missing]: "" });
+      const mesh = composed(["compose.mesh.yaml"], { ...all, [missing]: "" });
       await expect(mesh.tell("config")).rejects.toThrow(`deploy/.env needs ${missing}`);
     },
   );
