@@ -32,6 +32,16 @@ export const cases = [
   },
   {
     ...usual,
+    name: "nested",
+    about:
+      "unary through a saved config of 50 targets, conditions over load balancing over fallback; the plan may cost at most 0.6 of the minimal proxy more than unary does",
+    config: "pc-nested",
+    body: sameBody(),
+    isOwn: true,
+    isLong: true,
+  },
+  {
+    ...usual,
     name: "limit-cache",
     about: "a key with a limit of requests, a cache that misses: counted, looked up, stored",
     count: 800,
