@@ -40,10 +40,16 @@ function spellings(text: string): Buffer[] {
   );
 }
 
-/** Every regular file below a folder. */
+/** Every regular file below a folder; one that is renamed or removed meanwhile is left out. */
 export function filesBelow(folder: string): { path: string; bytes: Buffer; mode: number }[] {
-  return readdirSync(folder, { recursive: true, encoding: "utf8" })
-    .map((name) => join(folder, name))
-    .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true)
-    .map((path) => ({ path, bytes: readFileSync(path), mode: statSync(path).mode & 0o777 }));
+  return readdirSync(folder, { recursive: true, encoding: "utf8" }).flatMap((name) => {
+    const path = join(folder, name);
+    try {
+      const stats = statSync(path);
+      return stats.isFile() ? [{ path, bytes: readFileSync(path), mode: stats.mode & 0o777 }] : [];
+    } catch (error) {
+      if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+      throw error;
+    }
+  });
 }
