@@ -2,22 +2,24 @@ import { expect, test } from "vitest";
 import { compileConfig } from "../config/compile.ts";
 import { planConfig } from "./plan.ts";
 import { viewOf } from "./plan-view.fixture.ts";
-import type { Availability, PlanChoice, PlanNode } from "./types.ts";
+import type { Availability, PlanChoice, PlanNode, PlanTargets } from "./types.ts";
 
 const MOCK = { provider: "mock" };
 const HEDGE = { hedge: { delay_ms: 300 } };
 const FALLBACK = { strategy: { mode: "fallback", ...HEDGE } };
+/** Of the first four targets, ms; of others nothing is known. */
+const LATENCIES = [300, 100, 200, 900];
 const BALANCE = { strategy: { mode: "loadbalance", ...HEDGE } };
 
 function planned(config: object, states: readonly Availability[] = [], draws: readonly number[] = [0]) {
   const compiled = compileConfig({ cb_config: { failure_threshold: 1, cooldown_interval: 30_000 }, ...config }, "inline");
   if (!compiled.ok) throw new Error(JSON.stringify(compiled.problems));
   const left = [...draws];
-  const targets = {
-    look: (leaf: number) => states[leaf] ?? ("closed" as const),
+  const targets: PlanTargets = {
+    look: (leaf) => states[leaf] ?? "closed",
     beginProbe: () => "",
-    latencyMs: () => null,
-    explore: () => false,
+    latencyMs: (leaf) => LATENCIES[leaf] ?? null,
+    explore: () => true,
     inFlight: () => 0,
   };
   const { plan, choices } = planConfig(compiled.config, { ...viewOf(() => left.shift() ?? 0), targets });
@@ -81,6 +83,12 @@ test("the second of a sticky choice is the one that would be chosen without the 
   const without = planned({ ...sticky, targets: targets.map((target, index) => ({ ...target, weight: index === first ? 0 : 1 })) });
   expect(without.choices[0]).toMatchObject({ chosen: second });
   expect(hedge.draw).toBeNull();
+});
+
+test("the second of the fastest is the next fastest, and never one that nobody knows", () => {
+  const fastest = { strategy: { ...BALANCE.strategy, select: "least_latency" } };
+  expect(planned({ ...fastest, targets: [MOCK, MOCK, MOCK, MOCK] }).plan).toBe("1|2 after 300");
+  expect(planned({ ...fastest, targets: [MOCK, MOCK, MOCK, MOCK, MOCK, MOCK] }).plan).toBe("4|1 after 300");
 });
 
 test("its rule is found by the path of its strategy, and needs no router", () => {
