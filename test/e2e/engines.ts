@@ -47,7 +47,7 @@ const FIRST = 1;
 const LAST = 15;
 
 /** A numbered database that no other suite uses now. */
-async function takeRedisDatabase(): Promise<{ readonly url: string; release(): Promise<void> }> {
+export async function takeRedisDatabase(): Promise<{ readonly url: string; release(): Promise<void> }> {
   const start = randomInt(LAST);
   for (let step = 0; step < LAST; step += 1) {
     const url = new URL(redis.at);
