@@ -22,7 +22,7 @@ describe.skipIf(!requirement("redis").available)("circuit breakers of two router
     for (const gateway of gateways) ending.push(() => gateway.stop());
   });
   afterAll(async () => {
-    for (const end of ending.reverse()) await end();
+    for (const end of ending.toReversed()) await end();
   });
 
   test("what opens at one is left out by the other, which never called it", async () => {
