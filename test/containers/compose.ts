@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { requirement } from "@unigate/testkit";
+import { removeFolder, requirement } from "@unigate/testkit";
 import { run } from "./docker.ts";
 import { IMAGE } from "./image.ts";
 
@@ -43,7 +43,7 @@ export function composed(files: readonly string[], variables: Readonly<Record<st
     },
     async down() {
       await compose(["down", "--volumes", "--timeout", "1"], DOWN_MS);
-      rmSync(folder, { recursive: true, force: true });
+      removeFolder(folder);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type AppendBatch, LoggingDefinition, type LoggingPort, type LogQuery } from "@unigate/contracts";
@@ -6,7 +6,7 @@ import { backgroundCall } from "@unigate/core";
 import { encodeRecord, type LogDraft, newHead } from "@unigate/events";
 import { createLoggingService, createLogStore } from "@unigate/logging";
 import { appendDelivery, createSpool } from "@unigate/spool";
-import { type Connection, runners } from "@unigate/testkit";
+import { type Connection, removeFolder, runners } from "@unigate/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 const TENANT = { organisationId: "org", workspaceId: "ws" };
@@ -69,7 +69,7 @@ describe.each(runners)("logging over $name", ({ connect }) => {
     expect(JSON.parse(log.json.toString())).toMatchObject({ id: "7", provider: "openai", request: { body: { ask: "7" } }, response: null });
     await spool.close();
     await delivery.close();
-    rmSync(dir, { recursive: true, force: true });
+    removeFolder(dir);
     expect(spool.stats()).toMatchObject({ stored: 500, dropped: 0 });
   });
 

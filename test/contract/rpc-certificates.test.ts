@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { connect as connectHttp2 } from "node:http2";
 import { connect as connectTcp } from "node:net";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ import {
   type ServeOptions,
   serveGrpc,
 } from "@unigate/rpc";
-import { certificateSource, createTestAuthority, until } from "@unigate/testkit";
+import { certificateSource, createTestAuthority, removeFolder, until } from "@unigate/testkit";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import {
   batch,
@@ -152,7 +152,7 @@ describe("who is let in", () => {
 
   test("all of it over a unix socket as well", async () => {
     const folder = mkdtempSync(join(tmpdir(), "rpc-"));
-    cleanups.push(() => rmSync(folder, { recursive: true }));
+    cleanups.push(() => removeFolder(folder));
     const { server } = await serve(undefined, { listen: `unix:${folder}/a.sock` });
     expect(await open(server, mesh.issueFor(["edge"])).port.unary(batch(1), newCall())).toEqual(batch(1));
     expect((await failureOver(open(server, mesh.issueFor(["router"]))))[0]).toBe("PERMISSION_DENIED");

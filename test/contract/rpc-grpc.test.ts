@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { constants } from "node:http2";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import {
   type ServeOptions,
   serveGrpc,
 } from "@unigate/rpc";
-import { startWeatherProxy } from "@unigate/testkit";
+import { removeFolder, startWeatherProxy } from "@unigate/testkit";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import {
   batch,
@@ -60,7 +60,7 @@ function portAt(address: string, options: Partial<ChannelOptions> = {}): EchoPor
 
 function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "rpc-"));
-  cleanups.push(() => rmSync(folder, { recursive: true }));
+  cleanups.push(() => removeFolder(folder));
   return folder;
 }
 

@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { chatReply, chatStreamReply, gatewayModes, requirement, startGateway, startUpstream, until } from "@unigate/testkit";
+import { chatReply, chatStreamReply, gatewayModes, removeFolder, requirement, startGateway, startUpstream, until } from "@unigate/testkit";
 import { describe, expect, test } from "vitest";
 import { filesBelow } from "./canaries.ts";
 import { chat, openConnection, QUESTION, requestHead, target, withConfig } from "./http.ts";
@@ -44,7 +44,7 @@ describe.skipIf(!requirement("long").available).each(gatewayModes)("a gateway th
     } finally {
       await second.stop();
       await upstream.close();
-      rmSync(folder, { recursive: true, force: true });
+      removeFolder(folder);
     }
   });
 });

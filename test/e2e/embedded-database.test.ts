@@ -1,10 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openSql, runSql } from "@unigate/sql";
-import { chatReply, type Gateway, requirement, startGateway, startUpstream, type Upstream } from "@unigate/testkit";
+import { chatReply, type Gateway, removeFolder, requirement, startGateway, startUpstream, type Upstream } from "@unigate/testkit";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { filesBelow } from "./canaries.ts";
 import { QUESTION, send, target } from "./http.ts";
@@ -19,7 +19,7 @@ let root = "";
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), "unigate-embedded-"));
 });
-afterEach(() => rmSync(root, { recursive: true, force: true }));
+afterEach(() => removeFolder(root));
 
 /** Runs the product to its end, in the folder of the test. */
 function run(words: readonly string[], env: Record<string, string>): { code: number | null; out: string; error: string } {

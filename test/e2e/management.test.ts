@@ -1,8 +1,17 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JsonObject } from "@unigate/core";
-import { chatReply, type Gateway, type GatewayMode, startGateway, startUpstream, type Upstream, until } from "@unigate/testkit";
+import {
+  chatReply,
+  type Gateway,
+  type GatewayMode,
+  removeFolder,
+  startGateway,
+  startUpstream,
+  type Upstream,
+  until,
+} from "@unigate/testkit";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { Canaries, filesBelow } from "./canaries.ts";
 import { type OwnEngines, setups, takeEngines } from "./engines.ts";
@@ -52,7 +61,7 @@ describe.each(setups)("the management API, %s", (setup) => {
     await stop();
     await upstream.close();
     await engines?.release();
-    rmSync(dataDir, { recursive: true, force: true });
+    removeFolder(dataDir);
   });
 
   async function manage(method: "GET" | "POST" | "PUT" | "DELETE", path: string, body?: object, key = admin): Promise<Answer> {

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
@@ -9,7 +9,16 @@ import { ConnectorDefinition, ControlDefinition, InvokeRequest } from "@unigate/
 import { backgroundCall } from "@unigate/core";
 import { isRpcError, type MeshCertificates, openChannel, type ServiceDefinition, type ServicePort } from "@unigate/rpc";
 import { makeGatewayKey } from "@unigate/secrets";
-import { certificateSource, chatReply, createTestAuthority, requirement, startUpstream, type Upstream, until } from "@unigate/testkit";
+import {
+  certificateSource,
+  chatReply,
+  createTestAuthority,
+  removeFolder,
+  requirement,
+  startUpstream,
+  type Upstream,
+  until,
+} from "@unigate/testkit";
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { QUESTION } from "./http.ts";
@@ -106,7 +115,7 @@ describe.skipIf(!requirement("long").available)("a mesh with certificates", () =
       await once(child, "exit");
     }
     await upstream.close();
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   });
 
   async function ask({ httpPort }: Member = edge): Promise<string | null> {

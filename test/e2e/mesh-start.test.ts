@@ -1,9 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { removeFolder } from "@unigate/testkit";
 import { expect, test } from "vitest";
 
 const MESH = fileURLToPath(new URL("../../services/unigate/dist/mesh.js", import.meta.url));
@@ -23,6 +24,6 @@ test("a mesh whose first start fails shows the keys that it made: no later start
     expect(stderr).toContain(`cannot listen on 127.0.0.1:${port}: it is already in use`);
   } finally {
     taken.close();
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   }
 });

@@ -1,11 +1,11 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Secret } from "@unigate/core";
 import { openSql, runSql } from "@unigate/sql";
-import { freePort, requirement } from "@unigate/testkit";
+import { freePort, removeFolder, requirement } from "@unigate/testkit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const MAIN = fileURLToPath(new URL("../../services/unigate/dist/main.js", import.meta.url));
@@ -16,7 +16,7 @@ let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "unigate-migrate-"));
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => removeFolder(folder));
 
 function migrate(url?: string): { code: number | null; out: string; error: string } {
   const env = url === undefined ? {} : { UNIGATE_DATABASE_URL: url };

@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { chatReply, chatStreamReply, requirement, until } from "@unigate/testkit";
+import { chatReply, chatStreamReply, removeFolder, requirement, until } from "@unigate/testkit";
 import { afterEach, describe, expect, test } from "vitest";
 import { logsOf } from "./logs.ts";
 import { declaredKey } from "./stage.ts";
@@ -136,7 +136,7 @@ describe.skipIf(!requirement("long").available)("a gateway with workers that is 
       expect(record).toMatchObject({ stream: true, error: { code: "server_shutting_down" } });
     } finally {
       await stage.stopAll();
-      rmSync(folder, { recursive: true, force: true });
+      removeFolder(folder);
     }
   });
 });

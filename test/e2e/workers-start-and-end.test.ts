@@ -1,10 +1,10 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { chatReply, chatStreamReply, type Gateway, requirement, until } from "@unigate/testkit";
+import { chatReply, chatStreamReply, type Gateway, removeFolder, requirement, until } from "@unigate/testkit";
 import { afterEach, describe, expect, test } from "vitest";
 import { declaredKey } from "./stage.ts";
 import { freshGet, hourWithTime, isAlive, useWorkers, workersOf } from "./workers.ts";
@@ -111,7 +111,7 @@ describe.skipIf(!requirement("long").available)("a gateway with workers", () => 
         const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...words], { cwd: folder, env, encoding: "utf8" });
         return { code: status, out: stdout, error: stderr };
       } finally {
-        rmSync(folder, { recursive: true, force: true });
+        removeFolder(folder);
       }
     }
 
@@ -156,7 +156,7 @@ describe.skipIf(!requirement("long").available)("a gateway with workers", () => 
       await once(child, "close");
       expect(said.match(/Unigate \S+ is ready at http:\/\/127\.0\.0\.1:[1-9]\d*\/v1 \(2 workers, /g)).toHaveLength(1);
       expect(said.match(/admin key: +ugw-/g)).toHaveLength(1);
-      rmSync(folder, { recursive: true, force: true });
+      removeFolder(folder);
     });
 
     test("a data folder with a long path: the socket is elsewhere, and no limit is lost", async () => {
@@ -171,7 +171,7 @@ describe.skipIf(!requirement("long").available)("a gateway with workers", () => 
         expect(statuses.filter((status) => status === 200)).toHaveLength(2);
       } finally {
         await stage.stopAll();
-        rmSync(folder, { recursive: true, force: true });
+        removeFolder(folder);
       }
     });
   });

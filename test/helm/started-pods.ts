@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort, until } from "@unigate/testkit";
+import { freePort, removeFolder, until } from "@unigate/testkit";
 import { FULL_NAME, type KubernetesObject, NAMESPACE, root } from "./chart.ts";
 import { only, plainVariables, secretData, secretVariables, type Workload, workloadsOf } from "./pods.ts";
 
@@ -41,7 +41,7 @@ export async function startPods(objects: readonly KubernetesObject[]): Promise<S
   const stop = async (): Promise<void> => {
     for (const { process } of children) process.kill("SIGINT");
     await Promise.all(children.map(({ ended }) => ended));
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   };
   try {
     for (const [index, { component, container }] of pods.entries()) {

@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newUuid } from "@unigate/core";
-import { type Gateway, requirement, startGateway, startUpstream, type Upstream, until } from "@unigate/testkit";
+import { type Gateway, removeFolder, requirement, startGateway, startUpstream, type Upstream, until } from "@unigate/testkit";
 import { Kafka, logLevel } from "kafkajs";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { chat, send, target, withConfig } from "../e2e/http.ts";
@@ -49,7 +49,7 @@ async function metric(gateway: Gateway, name: string): Promise<number> {
 describe.skipIf(!requirement("long").available)("a data folder that is not as it should be", () => {
   function folder(): string {
     const path = mkdtempSync(join(tmpdir(), "unigate-bad-"));
-    ends.push(() => rmSync(path, { recursive: true, force: true }));
+    ends.push(() => removeFolder(path));
     return path;
   }
 

@@ -1,7 +1,16 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort, type Gateway, type GatewayOptions, gatewayModes, startGateway, startUpstream, until } from "@unigate/testkit";
+import {
+  freePort,
+  type Gateway,
+  type GatewayOptions,
+  gatewayModes,
+  removeFolder,
+  startGateway,
+  startUpstream,
+  until,
+} from "@unigate/testkit";
 import { describe, expect, test } from "vitest";
 import { chat, send, target, withConfig } from "../e2e/http.ts";
 import { declaredKey } from "../e2e/stage.ts";
@@ -76,7 +85,7 @@ describe.skipIf(!haveEngines(["postgres"])).each(gatewayModes)("an edge that is 
       await gateway.stop();
       await postgres.close();
       await upstream.close();
-      rmSync(folder, { recursive: true, force: true });
+      removeFolder(folder);
     }
 
     async function hang(on: Gateway, trace: string): Promise<ClientSide> {

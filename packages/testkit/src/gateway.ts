@@ -1,9 +1,10 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { removeFolder } from "./remove-folder.ts";
 
 /** How the product runs: all services in one process, or each in a process of its own. */
 export type GatewayMode = "single" | "mesh";
@@ -110,7 +111,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const ready = await readyMessage(child, output).catch(async (error: unknown) => {
     child.kill("SIGKILL");
     await ended;
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
     throw error;
   });
 
@@ -155,7 +156,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         await ended;
         clearTimeout(impatient);
       }
-      rmSync(folder, { recursive: true, force: true });
+      removeFolder(folder);
     },
   };
 }

@@ -23,6 +23,7 @@ export {
 export { type KafkaServer, startKafkaServer } from "./kafka-server.ts";
 export { CHAT_USAGE, chatChunk, chatCompletion, chatReply, chatStreamReply, DONE, usageChunk } from "./openai-wire.ts";
 export { type RedisServer, startRedisServer } from "./redis-server.ts";
+export { removeFolder } from "./remove-folder.ts";
 export { type Requirement, type RequirementName, requirement } from "./requirements.ts";
 export { type Connection, type Runner, type RunnerOptions, runners } from "./runners.ts";
 export { canMountSmallDisk, mountSmallDisk, type SmallDisk } from "./small-disk.ts";

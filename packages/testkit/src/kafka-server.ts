@@ -1,12 +1,13 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { freePort } from "./free-port.ts";
+import { removeFolder } from "./remove-folder.ts";
 import { until } from "./until.ts";
 
 /**
@@ -46,7 +47,7 @@ export async function startKafkaServer(jars: string, users: Readonly<Record<stri
     );
   } catch (error) {
     await end(child);
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
     throw error;
   }
   return {
@@ -54,7 +55,7 @@ export async function startKafkaServer(jars: string, users: Readonly<Record<stri
     adminBroker: `127.0.0.1:${adminPort}`,
     async close() {
       await end(child);
-      rmSync(folder, { recursive: true, force: true });
+      removeFolder(folder);
     },
   };
 }

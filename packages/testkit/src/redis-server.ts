@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "./free-port.ts";
+import { removeFolder } from "./remove-folder.ts";
 import { until } from "./until.ts";
 
 /** A Redis of one suite alone, which may be stopped, paused and killed. It forgets nothing that it has answered. */
@@ -54,7 +55,7 @@ export async function startRedisServer(program: string): Promise<RedisServer> {
     start,
     async close() {
       await kill();
-      rmSync(folder, { recursive: true, force: true });
+      removeFolder(folder);
     },
   };
 }
