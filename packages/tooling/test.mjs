@@ -45,7 +45,7 @@ function start(program, words, options) {
 const started = performance.now();
 process.stdout.write(`Checks: ${CHECKS.map(([title]) => title).join(", ")}\n`);
 const checks = await Promise.all(CHECKS.map(check));
-const refused = CHECKS.filter((_, index) => !checks[index]).map(([title]) => `${title} (its output is above)`);
+const refused = CHECKS.filter((_, index) => !checks[index]).map(([title]) => `${String(title)} (its output is above)`);
 const results = [
   { passed: checks.length - refused.length, skipped: 0, failed: refused.length, failures: refused },
   await runSuites({ title: "Suites", words: process.argv.slice(2) }),

@@ -63,6 +63,10 @@ describe("a history that keeps what is promised", () => {
     ["nothing of what met nobody", { client: [request("a", { status: null })], upstream: [], log: [] }],
     ["nothing of what nobody knows to have been admitted", { ...cutOff(1_025), upstream: [], log: [] }],
     ["answered within the last 10 ms, and told as interrupted", { ...one, log: [interrupted("a")], killedAt: [1_055] }],
+    [
+      "answered by its second target within the last 10 ms, of which no record is left",
+      { client: [request("a")], upstream: twoTargets, log: twoRecords.slice(0, 1), killedAt: [1_055] },
+    ],
     ["as many as the limit lets through", limited(3, ["counted", "counted", "refused", "counted"])],
     ["uncounted while it could not be counted", { ...limited(1, ["counted", "uncounted"]), uncounted: [{ from: 1_040, to: 1_100 }] }],
   ])("%s", (_, history) => {
@@ -112,6 +116,7 @@ describe("a history that breaks it", () => {
     ["told as interrupted, though it was answered long before", ["wrong"], { ...one, log: [interrupted("a")], killedAt: [2_000] }],
     ["told as interrupted, and nothing was killed", ["wrong"], { ...one, log: [interrupted("a")] }],
     ["another status", ["wrong"], { ...one, log: [record("a", { status: 502, outcome: "failed" })] }],
+    ["another status, young", ["wrong"], { ...one, log: [record("a", { status: 502, outcome: "failed" })], killedAt: [1_055] }],
     ["a record of nothing", ["invented"], { ...one, log: [record("a"), record("ghost")] }],
     ["a record of a stranger", ["invented"], { client: [request("a", { status: 401, stranger: true })], upstream: [], log: [record("a")] }],
     ["one more than the limit", ["passed"], limited(2, ["counted", "counted", "counted"])],
