@@ -9,10 +9,11 @@ import { type ChannelCertificates, channelCredentials } from "./certificates.ts"
 import { streamAnswers } from "./client-stream.ts";
 import { answerToStream, plainUnary, unary } from "./client-unary.ts";
 import { grpcJs } from "./grpc-js.ts";
+import type { KeepaliveOptions } from "./keepalive-options.ts";
 import type { Link } from "./link.ts";
 import { channelOptions, requestStreamOptions } from "./options.ts";
 
-export interface ChannelOptions extends RpcLimits {
+export interface ChannelOptions extends RpcLimits, KeepaliveOptions {
   /** "host:port", "dns:///host:port" or "unix:/path". A name with several addresses is used in turn, call by call. */
   readonly address: string;
   readonly certificates?: ChannelCertificates;

@@ -1,6 +1,7 @@
 import type { ChannelOptions } from "@grpc/grpc-js";
 import { maxMessageBytes, type RpcLimits } from "../message-size.ts";
 import { USER_AGENT } from "./end-mark.ts";
+import type { KeepaliveOptions } from "./keepalive-options.ts";
 
 const KEEPALIVE_MS = 30_000;
 const KEEPALIVE_TIMEOUT_MS = 10_000;
@@ -15,15 +16,19 @@ const LONGEST_RECONNECT_MS = 5_000;
 /** What may be sent again of a stream of requests that no server has begun on. */
 const REQUESTS_KEPT_BYTES = 32 * 1024;
 
-export function serverOptions(limits: RpcLimits, maxRequestMs: number = DEFAULT_REQUEST_MS): ChannelOptions {
+type ConnectionLimits = RpcLimits & KeepaliveOptions;
+
+type ServerLimits = ConnectionLimits & { readonly maxRequestMs?: number; readonly connectionAgeMs?: number };
+
+export function serverOptions(limits: ServerLimits): ChannelOptions {
   return {
     ...commonOptions(limits),
-    "grpc.max_connection_age_ms": CONNECTION_AGE_MS,
-    "grpc.max_connection_age_grace_ms": maxRequestMs,
+    "grpc.max_connection_age_ms": limits.connectionAgeMs ?? CONNECTION_AGE_MS,
+    "grpc.max_connection_age_grace_ms": limits.maxRequestMs ?? DEFAULT_REQUEST_MS,
   };
 }
 
-type ChannelLimits = RpcLimits & { readonly certificates?: { readonly service: string } };
+type ChannelLimits = ConnectionLimits & { readonly certificates?: { readonly service: string } };
 
 /** No retry policy: who retries is decided above. A call that no server has begun is still sent again, which is safe. */
 export function channelOptions(limits: ChannelLimits): ChannelOptions {
@@ -52,11 +57,11 @@ export function requestStreamOptions(limits: ChannelLimits): ChannelOptions {
   return { ...channelOptions(limits), "grpc.per_rpc_retry_buffer_size": REQUESTS_KEPT_BYTES };
 }
 
-function commonOptions(limits: RpcLimits): ChannelOptions {
+function commonOptions(limits: ConnectionLimits): ChannelOptions {
   return {
     "grpc.max_receive_message_length": maxMessageBytes(limits),
     "grpc.max_send_message_length": maxMessageBytes(limits),
-    "grpc.keepalive_time_ms": KEEPALIVE_MS,
+    "grpc.keepalive_time_ms": limits.keepaliveMs ?? KEEPALIVE_MS,
     "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
     "grpc.enable_channelz": 0,
   };

@@ -4,6 +4,7 @@ import type { RpcLimits } from "../message-size.ts";
 import type { OnRefused } from "../refused.ts";
 import type { ServiceDefinition } from "../types.ts";
 import type { CertificateSource } from "./certificates.ts";
+import type { KeepaliveOptions } from "./keepalive-options.ts";
 
 /** A definition and the `ServicePort` that implements it. */
 export interface Service {
@@ -11,7 +12,7 @@ export interface Service {
   readonly implementation: object;
 }
 
-export interface ServeOptions extends RpcLimits {
+export interface ServeOptions extends RpcLimits, KeepaliveOptions {
   /**
    * "host:port", "[host]:port", "unix:/path" or ":port": all addresses with certificates or `authenticate`, else
    * loopback. Port 0 takes a free one. An open address that anybody could call is an error.
@@ -20,6 +21,8 @@ export interface ServeOptions extends RpcLimits {
   readonly services: readonly Service[];
   /** How long a call may run on after its connection was told to end for its age, in ms; default 900,000. */
   readonly maxRequestMs?: number;
+  /** When connections are told to end, so that clients look for new replicas, in ms, a tenth more or less; default 120,000. */
+  readonly connectionAgeMs?: number;
   /**
    * TLS 1.3, with a certificate of the same authority from every caller. Callers without one get UNAUTHENTICATED and
    * what is wrong with theirs. New connections use the source's current certificates.

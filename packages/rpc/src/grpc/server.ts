@@ -34,7 +34,7 @@ export async function serveGrpc(options: ServeOptions): Promise<GrpcServer> {
   const { certificates } = options;
   const streams = new ServedStreams(host, methods);
   const server = new (grpcJs().Server)({
-    ...serverOptions(options, options.maxRequestMs),
+    ...serverOptions(options),
     // Where callers show certificates, each connection has its own.
     interceptors: certificates === undefined ? [ownCalls(methods, host, streams)] : [],
   });
