@@ -1,8 +1,8 @@
-// The unit and end-to-end suites on the long-term releases of Node: runner, gateway and services.
+// The unit, contract and end-to-end suites on the long-term releases of Node: runner, gateway and services.
 import { nodeReleases } from "./node-release.mjs";
 import { runSuites } from "./suites.mjs";
 
-const PROJECTS = ["--project", "unit", "--project", "e2e"];
+const PROJECTS = ["--project", "unit", "--project", "contract", "--project", "e2e"];
 
 /** What asks for engines and for time. */
 const MORE = /^(?:UNIGATE_(?:REQUIRE|TEST_LONG|TEST_PGLITE|\w+_URL|KAFKA_\w+)|DOCKER_HOST)$/;

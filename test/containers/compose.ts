@@ -21,17 +21,18 @@ export interface Composed {
 
 /** Nothing is started yet. `variables` is what stands in the .env of a user. */
 export function composed(files: readonly string[], variables: Readonly<Record<string, string>>): Composed {
-  const folder = mkdtempSync(join(tmpdir(), "unigate-compose-"));
-  const environment = join(folder, "env");
-  const lines = Object.entries({ UNIGATE_IMAGE: IMAGE, ...variables }).map(([name, value]) => `${name}=${value}\n`);
-  writeFileSync(environment, lines.join(""), { mode: 0o600 });
+  let folder = "";
+  function environment(): string {
+    if (folder === "") folder = folderWith({ UNIGATE_IMAGE: IMAGE, ...variables });
+    return join(folder, "env");
+  }
   const project = [
     "--project-name",
     `unigate-${process.pid}-${files.join("").replaceAll(/\W/g, "")}`,
     ...files.flatMap((file) => ["--file", `deploy/${file}`]),
   ];
   const compose = (words: readonly string[], deadlineMs?: number): Promise<string> =>
-    run(requirement("compose").at, ["--env-file", environment, ...project, ...words], deadlineMs);
+    run(requirement("compose").at, ["--env-file", environment(), ...project, ...words], deadlineMs);
   return {
     tell: (...words) => compose(words),
     async up(...words) {
@@ -46,4 +47,11 @@ export function composed(files: readonly string[], variables: Readonly<Record<st
       removeFolder(folder);
     },
   };
+}
+
+function folderWith(variables: Readonly<Record<string, string>>): string {
+  const folder = mkdtempSync(join(tmpdir(), "unigate-compose-"));
+  const lines = Object.entries(variables).map(([name, value]) => `${name}=${value}\n`);
+  writeFileSync(join(folder, "env"), lines.join(""), { mode: 0o600 });
+  return folder;
 }

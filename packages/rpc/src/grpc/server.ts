@@ -64,7 +64,7 @@ export async function serveGrpc(options: ServeOptions): Promise<GrpcServer> {
       setServing(false);
       listener.stop();
       streams.drain();
-      return drainServer(server, listener.cut, running, ms);
+      return drainServer(server, listener, running, ms);
     },
   };
 }
@@ -99,6 +99,8 @@ interface Listener {
   readonly port: number;
   /** No new connections; grpc-js ends the others when their calls have ended. */
   stop(): void;
+  /** Resolves when no connection is left that grpc-js does not know as its own. */
+  empty(): Promise<void>;
   /** Ends all connections at once. */
   cut(): void;
 }
@@ -111,7 +113,7 @@ async function bind(
     const bound = await listen(wanted);
     if (!(bound instanceof Error)) {
       const address = wanted.startsWith("unix:") ? wanted : wanted.replace(/:\d+$/, `:${bound.port}`);
-      return { address, stop: bound.stop, cut: bound.cut };
+      return { address, stop: bound.stop, empty: bound.empty, cut: bound.cut };
     }
     const isLast = index === addresses.length - 1;
     if (isLast || !bound.message.includes("EAFNOSUPPORT")) throw bindError(wanted, bound);
@@ -123,7 +125,7 @@ function listenPlain(server: Server, address: string): Promise<Listener | Error>
   return new Promise((resolve) => {
     server.bindAsync(address, grpcJs().ServerCredentials.createInsecure(), (error, port) => {
       const actual = address.startsWith("unix:") ? address : address.replace(/:\d+$/, `:${port}`);
-      resolve(error ?? { port, stop() {}, cut: () => server.drain(actual, 0) });
+      resolve(error ?? { port, stop() {}, empty: () => Promise.resolve(), cut: () => server.drain(actual, 0) });
     });
   });
 }

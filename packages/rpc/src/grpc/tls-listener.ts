@@ -11,6 +11,8 @@ export interface TlsListener {
   readonly port: number;
   /** No new connections. */
   stop(): void;
+  /** Resolves when there is no connection. */
+  empty(): Promise<void>;
   /** Ends all connections at once. */
   cut(): void;
 }
@@ -41,12 +43,16 @@ export function listenTls(address: string, source: CertificateSource, events: Tl
   });
   const sockets = new Set<TLSSocket>();
   let stopped = false;
+  const waiting: (() => void)[] = [];
   server.on("secureConnection", (socket) => {
     // What went wrong ends the connection, which those who use it are told.
     socket.on("error", () => {});
     if (stopped) return void socket.destroy();
     sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
+    socket.once("close", () => {
+      sockets.delete(socket);
+      if (sockets.size === 0) for (const resolve of waiting.splice(0)) resolve();
+    });
     const peer = tlsPeerOf(socket);
     if (peer.refused !== null) {
       events.onRefused?.(peer.refused);
@@ -73,6 +79,10 @@ export function listenTls(address: string, source: CertificateSource, events: Tl
         stopped = true;
         stopFollowing();
         server.close();
+      },
+      empty() {
+        if (sockets.size === 0) return Promise.resolve();
+        return new Promise((resolve) => waiting.push(resolve));
       },
       cut() {
         for (const socket of sockets) socket.destroy();
