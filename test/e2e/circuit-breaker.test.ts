@@ -1,30 +1,28 @@
 import { chatReply, errorReply, gatewayModes, type Script, until } from "@unigate/testkit";
 import { describe, expect, test } from "vitest";
 import { type Answer, chat, send, target, withConfig } from "./http.ts";
-import { declaredKey, useStage } from "./stage.ts";
+import { useSharedStage } from "./shared-stage.ts";
+import { declaredKey } from "./stage.ts";
 
 const COOLDOWN = 60_000;
-const STRANGER = declaredKey("stranger", { organisation: "org-stranger", scopes: ["configs.read", "completions.write"] });
+const STRANGER = declaredKey("stranger to breakers", { organisation: "org-stranger", scopes: ["configs.read", "completions.write"] });
 const READER = declaredKey("reader", { scopes: ["configs.read"] });
 const NO_READER = declaredKey("no-reader", { scopes: ["completions.write"] });
 
 describe.each(gatewayModes)("circuit breakers, %s", (mode) => {
-  const stage = useStage(mode, {
-    config: ({ origin }) => ({
-      version: 1,
-      providers: [{ slug: "saved", provider: "openai", api_key: "sk-saved", custom_host: `${origin}/saved/v1` }],
-      keys: [STRANGER, READER, NO_READER],
-      configs: [
-        {
-          id: "pc-breaker",
-          config: {
-            strategy: { mode: "fallback", cb_config: { failure_threshold: 2, cooldown_interval: COOLDOWN } },
-            targets: [{ provider: "@saved" }, { provider: "@saved", override_params: { model: "second" } }],
-          },
+  const stage = useSharedStage(mode, ({ origin }) => ({
+    providers: [{ slug: "breaking", provider: "openai", api_key: "sk-saved", custom_host: `${origin}/saved/v1` }],
+    keys: [STRANGER, READER, NO_READER],
+    configs: [
+      {
+        id: "pc-breaker",
+        config: {
+          strategy: { mode: "fallback", cb_config: { failure_threshold: 2, cooldown_interval: COOLDOWN } },
+          targets: [{ provider: "@breaking" }, { provider: "@breaking", override_params: { model: "second" } }],
         },
-      ],
-    }),
-  });
+      },
+    ],
+  }));
 
   const at = (segment: string): object => target(stage.upstream.origin, { custom_host: `${stage.upstream.origin}/${segment}/v1` });
   const breaking = (name: string, over: object = {}, strategy: object = {}): object => ({

@@ -3,23 +3,21 @@ import { chatReply, errorReply, gatewayModes } from "@unigate/testkit";
 import { beforeEach, describe, expect, test } from "vitest";
 import { type Answer, chat, send, target, withConfig } from "./http.ts";
 import { logsOf } from "./logs.ts";
-import { declaredKey, expectSameInEveryMode, useStage } from "./stage.ts";
+import { useSharedStage } from "./shared-stage.ts";
+import { declaredKey, expectSameInEveryMode } from "./stage.ts";
 
 const USED = "x-gateway-last-used-option-index";
 
 describe.each(gatewayModes)("conditional and sticky routing, %s", (mode) => {
   const tagged = declaredKey("tagged", { defaults: { metadata: { plan: "gold" } } });
-  const stage = useStage(mode, {
-    config: ({ origin }) => ({
-      version: 1,
-      providers: [{ slug: "saved", provider: "openai", api_key: "sk-saved", custom_host: `${origin}/v1` }],
-      configs: [
-        { id: "pc-by-model", config: byModel({ provider: "@saved" }) },
-        { id: "pc-sticky", config: sticky({ provider: "@saved" }) },
-      ],
-      keys: [tagged],
-    }),
-  });
+  const stage = useSharedStage(mode, ({ origin }) => ({
+    providers: [{ slug: "saved", provider: "openai", api_key: "sk-saved", custom_host: `${origin}/v1` }],
+    configs: [
+      { id: "pc-by-model", config: byModel({ provider: "@saved" }) },
+      { id: "pc-sticky", config: sticky({ provider: "@saved" }) },
+    ],
+    keys: [tagged],
+  }));
   beforeEach(() => stage.upstream.always(chatReply("ok")));
 
   const here = (over: object = {}): Record<string, unknown> => target(stage.upstream.origin, over);

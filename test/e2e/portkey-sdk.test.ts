@@ -6,7 +6,8 @@ import { Portkey } from "portkey-ai";
 import { describe, expect, test } from "vitest";
 import { logsOf } from "./logs.ts";
 import { printedExamples } from "./printed-examples.ts";
-import { declaredKey, useStage } from "./stage.ts";
+import { useSharedStage } from "./shared-stage.ts";
+import { declaredKey } from "./stage.ts";
 
 const MOVER = declaredKey("comes from another gateway");
 const QUESTION = { model: "gpt-test", messages: [{ role: "user", content: "Hello" }] };
@@ -30,17 +31,14 @@ test("MIGRATION.md names every check that there is, and no other", () => {
 });
 
 describe.each(gatewayModes)("the portkey-ai SDK, %s", (mode) => {
-  const stage = useStage(mode, {
-    config: ({ origin }) => ({
-      version: 1,
-      keys: [MOVER],
-      providers: [
-        { slug: "openai-prod", provider: "openai", api_key: "sk-openai", custom_host: `${origin}/openai` },
-        { slug: "anthropic-prod", provider: "anthropic", api_key: "sk-anthropic", custom_host: `${origin}/anthropic` },
-      ],
-      configs: [{ id: "pc-declared", config: { provider: "@openai-prod", cache: "simple", override_params: { seed: 1 } } }],
-    }),
-  });
+  const stage = useSharedStage(mode, ({ origin }) => ({
+    keys: [MOVER],
+    providers: [
+      { slug: "openai-prod", provider: "openai", api_key: "sk-openai", custom_host: `${origin}/openai` },
+      { slug: "anthropic-prod", provider: "anthropic", api_key: "sk-anthropic", custom_host: `${origin}/anthropic` },
+    ],
+    configs: [{ id: "pc-declared", config: { provider: "@openai-prod", cache: "simple", override_params: { seed: 1 } } }],
+  }));
   const client = (options: Options = {}): Portkey => new Portkey({ baseURL: stage.gateway.baseUrl, apiKey: MOVER.key, ...options });
   const ask = (options: Options, body: object = {}) => client(options).chat.completions.create({ ...QUESTION, ...body, stream: false });
   const sent = (index = 0): JsonObject => JSON.parse(String(stage.upstream.requests[index]?.body)) as JsonObject;

@@ -1,13 +1,11 @@
 import { chatReply, gatewayModes, type Script, until } from "@unigate/testkit";
 import { describe, expect, test } from "vitest";
 import { type Answer, chat, target, withConfig } from "./http.ts";
-import { useStage } from "./stage.ts";
+import { useSharedStage } from "./shared-stage.ts";
 
 describe.each(gatewayModes)("what load balancing selects by, %s", (mode) => {
   const saved = (slug: string, host: string) => ({ slug, provider: "openai", api_key: "sk-saved", custom_host: `${host}/v1` });
-  const stage = useStage(mode, {
-    config: ({ origin }) => ({ version: 1, providers: [saved("dear", origin), saved("cheap", origin)] }),
-  });
+  const stage = useSharedStage(mode, ({ origin }) => ({ providers: [saved("dear", origin), saved("cheap", origin)] }));
   const at = (segment: string, model: string): object =>
     target(stage.upstream.origin, { custom_host: `${stage.upstream.origin}/${segment}/v1`, override_params: { model } });
   const balanced = (select: string, targets: readonly object[]): object => ({ strategy: { mode: "loadbalance", select }, targets });

@@ -52,6 +52,7 @@ export async function launchMesh(options: MeshOptions): Promise<Mesh> {
   const masterKey =
     settings.masterKey?.reveal() ?? (await loadOrMakeMasterKey(join(resolve(settings.dataDir), "master.key"))).toString("base64");
   const token = settings.meshToken?.reveal() ?? randomBytes(24).toString("base64url");
+  const egressAllow = await egressAllowFor(settings.host, settings.egressAllow);
   const members = new Map<ServiceName, Member>();
   /** Not ready yet. */
   const starting = new Set<ChildProcess>();
@@ -67,7 +68,7 @@ export async function launchMesh(options: MeshOptions): Promise<Mesh> {
       // Only the edge has a port that workers could share.
       UNIGATE_WORKERS: service === "edge" ? environment["UNIGATE_WORKERS"] : undefined,
       UNIGATE_MESH_TOKEN: token,
-      UNIGATE_EGRESS_ALLOW: egressAllowFor(settings.host, settings.egressAllow),
+      UNIGATE_EGRESS_ALLOW: egressAllow,
     };
     if (service === "control" || service === "connector" || service === "guardrail") own["UNIGATE_MASTER_KEY"] = masterKey;
     for (const need of modules[service].needs)

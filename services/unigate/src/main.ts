@@ -20,7 +20,7 @@ async function main(): Promise<void> {
   if (flags.makeKey) return print(makeGatewayKey());
   const asked = buildSettings(environment, flags.target ?? undefined, flags.workers ?? undefined);
   const forOnePerson = asked.targets.includes("all");
-  const settings = forOnePerson ? { ...asked, egressAllow: egressAllowFor(asked.host, asked.egressAllow) } : asked;
+  const settings = forOnePerson ? { ...asked, egressAllow: await egressAllowFor(asked.host, asked.egressAllow) } : asked;
   const workers = workerCount(settings);
   if (flags.exportTo !== null) return exportSavedThings(flags.exportTo, settings);
   if (flags.importFrom !== null) return importSavedThings(flags.importFrom, settings);
