@@ -19,8 +19,8 @@ import { noteTried } from "./tried.ts";
 
 /**
  * Walks the plan: a leaf is tried, a sequence goes on while the status of a step is in its set, two targets of a hedge
- * may run beside each other. The last outcome is
- * the answer whatever it is; every one before it is logged and left. `first` = the first leaf, admitted before.
+ * may run beside each other. The last outcome is the answer whatever it is; every one before it is logged and left.
+ * `first` = the first leaf, admitted before.
  */
 export async function attemptPlan(run: Run, plan: PlanNode, first: AdmittedTarget | null): Promise<TargetOutcome> {
   const { kind } = plan;

@@ -15,10 +15,11 @@ import { settle } from "./steps/settle.ts";
 
 /**
  * One request from its config to its answer: read this file to know the product.
- * workspace-defaults and resolve-config (start-run.ts), plan, then the attempts (shape-body, resolve-target, reserve, check-input, look-up, call,
- * check-output, decide), then the answer, which settles and logs after its last byte. The first target reserves for
- * the whole request. No step runs beside another: a refused request fires
- * no webhook and leaks no reservation. Throws the GatewayError of a refusal; failures of targets are answers.
+ * workspace-defaults and resolve-config (start-run.ts), plan, then the attempts (shape-body, resolve-target, reserve,
+ * check-input, look-up, call, check-output, decide), then the answer, which settles and logs after its last byte. The
+ * first target reserves for the whole request. No step runs beside another, but for the two targets of a hedge: a
+ * refused request fires no webhook and leaks no reservation. Throws the GatewayError of a refusal; failures of targets
+ * are answers.
  */
 export async function runRequest(deps: EdgeDeps, request: GatewayRequest): Promise<GatewayReply> {
   const bounded = boundCall(request.call, deps.limits.maxRequestMs);
