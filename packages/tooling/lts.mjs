@@ -18,8 +18,7 @@ export async function runOnLts({ words = PROJECTS, essence = false } = {}) {
     for (const { version, file } of nodeReleases())
       results.push(await runSuites({ title: `Suites on Node ${version}`, words, node: file, environment }));
   } catch (error) {
-    process.stdout.write(`FAILED: ${error.message}\n`);
-    results.push({ passed: 0, skipped: 0, failed: 1 });
+    results.push({ passed: 0, skipped: 0, failed: 1, failures: [`Suites on another Node: ${error.message}`] });
   }
   return results;
 }

@@ -16,8 +16,8 @@ export function secondsSince(started) {
 }
 
 /**
- * Runs suites by a Node and gives { passed, skipped, failed, failures }. Every process that they start is of the same Node. A suite
- * that could not be read at all counts as one failed test.
+ * Runs suites by a Node and gives { passed, skipped, failed, failures }. Every process that they start is of the same
+ * Node. A suite that could not be read at all counts as one failed test.
  */
 export async function runSuites({ title, words, node = process.execPath, environment = process.env }) {
   const started = performance.now();
@@ -37,7 +37,7 @@ export async function runSuites({ title, words, node = process.execPath, environ
     const [status] = await once(vitest, "close");
     process.stdout.write(`${title}: vitest ... ${status === 0 ? "ok" : "FAILED"}, ${secondsSince(started)}\n`);
     const report = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : null;
-    return { ...counts(report, status), failures: failuresOf(report).map((line) => `${title}: ${line}`) };
+    return { ...counts(report, status), failures: failuresOf(report, status).map((line) => `${title}: ${line}`) };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -53,7 +53,7 @@ function counts(report, status) {
 }
 
 /** One text for each failed test, or suite that could not be read: where it is, and the beginning of its first failure. */
-function failuresOf(report) {
+function failuresOf(report, status) {
   const lines = [];
   for (const { name, message, status, assertionResults } of report?.testResults ?? []) {
     const where = relative(root, name);
@@ -61,6 +61,7 @@ function failuresOf(report) {
     for (const test of failed) lines.push(`${where} > ${test.fullName}\n  ${beginning(test.failureMessages?.[0])}`);
     if (status === "failed" && failed.length === 0) lines.push(`${where}\n  ${beginning(message)}`);
   }
+  if (lines.length === 0 && status !== 0) lines.push("an error outside of tests (it is told above), or no test at all");
   return lines;
 }
 

@@ -1,14 +1,13 @@
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { removeFolder } from "./remove-folder.ts";
 import { requirement } from "./requirements.ts";
 
 const NOWHERE = join(tmpdir(), "unigate-no-such-thing");
 const WITH_JAVA = mkdtempSync(join(tmpdir(), "unigate-java-"));
 writeFileSync(join(WITH_JAVA, "java"), "");
-afterAll(() => removeFolder(WITH_JAVA));
+afterAll(() => rmSync(WITH_JAVA, { recursive: true }));
 
 test.each([
   ["fixtures", { UNIGATE_FIXTURES: tmpdir() }, tmpdir()],
