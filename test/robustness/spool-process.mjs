@@ -1,8 +1,10 @@
 // An edge without its HTTP: requests that begin, try one or two targets and end, their records into a spool that
 // delivers to the logging service. It tells on stdout, before anything else happens, what it did and when, so that
 // whoever kills it knows. Words: folder of the spools, address of logging, seed, requests, how it ends.
-import { readdirSync, writeSync } from "node:fs";
-import { stat } from "node:fs/promises";
+// Its times are ms in which it could do something: while the machine does not let it run, or holds a file call, its clock
+// stands.
+import fs, { readdirSync, writeSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { LoggingDefinition } from "@unigate/contracts";
 import { newHead } from "@unigate/events";
 import { openChannel } from "@unigate/rpc";
@@ -14,8 +16,13 @@ const random = () => {
   state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
   return state / 2 ** 32;
 };
+/** What the clock goes forward at most between two looks at it, ms: a longer time is one that the machine took. */
+const TICK_MS = 1;
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-const tell = (...words) => writeSync(1, `${words.join(" ")}\n`);
+const filesWereBusy = watchFileCalls();
+let [clock, tickedAt] = [0, performance.now()];
+/** The point at the end says that the line is whole. */
+const tell = (what, trace, more) => writeSync(1, `${what} ${trace} ${clock.toFixed(3)} ${more} .\n`);
 
 const delivery = appendDelivery(openChannel({ address }).port(LoggingDefinition).append);
 const spool = createSpool({
@@ -47,33 +54,22 @@ async function request(index) {
     method: "POST",
     path: "/",
   });
-  tell("started", trace, Date.now());
+  tell("started", trace, 0);
   const targets = random() < 0.3 ? 2 : 1;
   for (let attempt = 0; attempt < targets; attempt++) {
-    tell("tried", trace, Date.now(), attempt);
+    tell("tried", trace, attempt);
     if (random() < 0.8) await sleep(random() * 25);
     offer(trace, number, attempt, attempt === targets - 1);
   }
-  tell("ended", trace, Date.now());
+  tell("ended", trace, 0);
 }
 
-// How long the machine takes to do something with a file, now and at worst: what a spool cannot be faster than.
-let [probedSince, slowest] = [0, 0];
-async function probe() {
-  for (;;) {
-    probedSince = performance.now();
-    await stat(dir);
-    slowest = Math.max(slowest, performance.now() - probedSince);
-    probedSince = 0;
-    await sleep(1);
-  }
-}
-void probe();
-
-/** Once each ms: that it runs, how many of its records the kernel has, and how slow the machine is. */
+/** Once each ms: that it runs, and how many of its records the kernel has. */
 setInterval(() => {
-  const now = probedSince === 0 ? 0 : performance.now() - probedSince;
-  tell("alive", "-", Date.now(), offered - spool.stats().waitingRecords, Math.ceil(Math.max(slowest, now)));
+  const now = performance.now();
+  if (!filesWereBusy()) clock += Math.min(now - tickedAt, TICK_MS);
+  tickedAt = now;
+  tell("alive", "-", offered - spool.stats().waitingRecords);
 }, 1);
 
 // As an edge, which takes longer to listen.
@@ -84,10 +80,38 @@ for (let index = 0; index < Number(requests); index++) {
   if (random() < 0.7) await sleep(random() * 6);
 }
 await Promise.all(all);
-tell("all", "-", Date.now());
+tell("all", "-", 0);
 if (ending === "close") {
   await spool.flush(Date.now() + 50);
   await spool.close();
   await delivery.close();
   process.exit(0);
+}
+
+/** Gives whether, since it was asked last, the kernel had a file call of those that a write is made of. */
+function watchFileCalls() {
+  let [underWay, wereSome] = [0, false];
+  const begin = () => {
+    underWay += 1;
+    wereSome = true;
+    return () => void (underWay -= 1);
+  };
+  const { write } = fs;
+  fs.write = (...words) => {
+    const [end, done] = [begin(), words.pop()];
+    write(...words, (...answer) => {
+      end();
+      done(...answer);
+    });
+  };
+  for (const name of ["open", "stat"]) {
+    const original = fs.promises[name];
+    fs.promises[name] = (...words) => original(...words).finally(begin());
+  }
+  syncBuiltinESMExports();
+  return () => {
+    const answer = wereSome;
+    wereSome = underWay > 0;
+    return answer;
+  };
 }

@@ -40,7 +40,7 @@ const DEFAULTS: SpoolLimits = {
   maxBytes: 1024 * MiB,
   memoryBytes: 64 * MiB,
   tailBytes: 8 * MiB,
-  writeDelayMs: 7,
+  writeDelayMs: 5,
   syncDelayMs: 200,
   stallMs: 5_000,
   diskRetryMs: 250,
