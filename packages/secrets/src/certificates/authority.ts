@@ -30,6 +30,17 @@ export interface CertificateNames {
   readonly dnsNames?: readonly string[];
 }
 
+function privateKeyIn(key: Buffer): KeyObject {
+  try {
+    return createPrivateKey(key);
+  } catch {
+    // The cause may quote the key.
+    throw new Error("the key is no private key in PEM without a passphrase");
+  }
+}
+
+const COMMON_NAME = /^CN=[^\n]+$/;
+
 /** Node reads certificates and makes none: these are written here, RFC 5280, with keys on P-256. */
 export function makeAuthority(name: string, validity: Validity): Authority {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
@@ -37,10 +48,15 @@ export function makeAuthority(name: string, validity: Validity): Authority {
   return { certificate: signed({ issuer: name, subject: name, publicKey, validity, extensions }, privateKey), key: privateKey };
 }
 
-/** An authority that was written down, both PEM. Throws when one of the two is none, or the key is another's. */
+/**
+ * An authority that was written down, both PEM. Throws when one of the two is none, when the key is another's, and when
+ * it is not one as `makeAuthority` makes: what it signs names its common name only.
+ */
 export function readAuthority(certificate: Buffer, key: Buffer): Authority {
-  const read = { certificate, key: createPrivateKey(key) };
-  if (!new X509Certificate(certificate).checkPrivateKey(read.key)) throw new Error("the key is not that of the certificate");
+  const read = { certificate, key: privateKeyIn(key) };
+  const own = new X509Certificate(certificate);
+  if (!own.checkPrivateKey(read.key)) throw new Error("the key is not that of the certificate");
+  if (!own.ca || !COMMON_NAME.test(own.subject)) throw new Error("the certificate is not that of an authority with a common name alone");
   return read;
 }
 

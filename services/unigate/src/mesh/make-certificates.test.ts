@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -20,6 +20,13 @@ const filesOf = (service: string) => ({
   key: join(folder, service, "tls.key"),
   authority: join(folder, service, "ca.crt"),
 });
+const pairIn = (of: string, name: string) => [bytesOf(of, `${name}.crt`), bytesOf(of, `${name}.key`)] as const;
+const replaceAuthority = (certificate: Buffer, key: Buffer): void => {
+  rmSync(join(folder, "authority"), { recursive: true });
+  mkdirSync(join(folder, "authority"));
+  writeFileSync(join(folder, "authority", "ca.crt"), certificate);
+  writeFileSync(join(folder, "authority", "ca.key"), key);
+};
 const made = async (now?: number): Promise<string[]> =>
   (await makeCertificates(folder, now)).filter((one) => one.made).map((one) => one.service);
 
@@ -76,7 +83,18 @@ describe("certificates of a mesh", () => {
   test("an authority that cannot be used is a mistake that is told, not replaced", async () => {
     await makeCertificates(folder);
     await expect(makeCertificates(folder, Date.now() + 3_651 * DAY_MS)).rejects.toThrow(/ca\.crt was valid to .*; remove /);
+    const [own, service] = [pairIn("authority", "ca"), pairIn("edge", "tls")];
+    for (const [certificate, key, why] of [
+      [Buffer.from("x"), own[1], ""],
+      [own[0], Buffer.from("x"), "the key is no private key in PEM"],
+      [service[0], own[1], "the key is not that of the certificate"],
+      [...service, "the certificate is not that of an authority"],
+    ] as const) {
+      replaceAuthority(certificate, key);
+      await expect(makeCertificates(folder)).rejects.toThrow(new RegExp(`ca\\.key cannot be used with .*ca\\.crt: .*${why}.*; remove `));
+    }
+    replaceAuthority(...own);
     rmSync(join(folder, "authority", "ca.key"));
-    await expect(makeCertificates(folder)).rejects.toThrow(/ca\.key cannot be used with .*ca\.crt; remove /);
+    await expect(makeCertificates(folder)).rejects.toThrow(/ca\.key cannot be used with .*ca\.crt: .*; remove /);
   });
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { nameOfService } from "@unigate/rpc";
 import { type Authority, issueCertificate, makeAuthority, readAuthority } from "@unigate/secrets";
 import { type ServiceName, serviceNames } from "../module.ts";
-import { CertificateError, readCertificates } from "./read-certificates.ts";
+import { CertificateError, readCertificates, wordsOf } from "./read-certificates.ts";
 
 /** What was done for a service. */
 export interface MadeCertificate {
@@ -45,16 +45,26 @@ async function authorityIn(folder: string, now: number): Promise<Authority> {
     await replace(files.certificate, made.certificate, 0o444);
     return made;
   }
+  const authority = await usable(files, folder, certificate);
   const { validTo } = new X509Certificate(certificate);
-  if (Date.parse(validTo) <= now)
-    throw new CertificateError(`${files.certificate} was valid to ${validTo}; remove ${folder}, and a new authority is made`);
+  if (Date.parse(validTo) <= now) throw new CertificateError(`${files.certificate} was valid to ${validTo}; ${insteadOf(folder)}`);
+  return authority;
+}
+
+async function usable(
+  files: { readonly certificate: string; readonly key: string },
+  folder: string,
+  certificate: Buffer,
+): Promise<Authority> {
   try {
     return readAuthority(certificate, await readFile(files.key));
   } catch (cause) {
-    throw new CertificateError(`${files.key} cannot be used with ${files.certificate}; remove ${folder}, and a new authority is made`, {
-      cause,
-    });
+    throw new CertificateError(`${files.key} cannot be used with ${files.certificate}: ${wordsOf(cause)}; ${insteadOf(folder)}`, { cause });
   }
+}
+
+function insteadOf(folder: string): string {
+  return `remove ${folder}, and a new authority is made`;
 }
 
 async function certificateOf(service: ServiceName, folder: string, authority: Authority, now: number): Promise<MadeCertificate> {

@@ -84,6 +84,6 @@ function privateKeyIn(path: string, bytes: Buffer): KeyObject {
   }
 }
 
-function wordsOf(error: unknown): string {
+export function wordsOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
