@@ -74,6 +74,14 @@ describe.each(engines)("breakers in $name", (engine) => {
       expect((await tell(delta({ failures: 2 }))).changed).toEqual([{ ...OPEN, failures: 2, openForMs: null }]);
     });
 
+    test("failures count to the last ms of the cooldown, however long a look at them takes", async () => {
+      const { tell, clock, exchange } = setUp();
+      await tell(delta({ failures: 2 }));
+      clock.advance(COOLDOWN - 1);
+      await tell(delta({ successesBefore: 1 }));
+      for (let look = 0; look < 50; look++) expect((await exchange()).changed[0]).toMatchObject({ failures: 2, successes: 1 });
+    });
+
     test("what ends while it is open says nothing", async () => {
       const { tell, clock, exchange } = setUp();
       const { version } = await tell(delta({ failures: 3 }));

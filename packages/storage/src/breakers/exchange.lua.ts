@@ -4,12 +4,14 @@ import { GRANT_MS, KEEP_MS, MOST_CHANGES, MOST_TARGETS, PROBE_MS } from "./port.
  * KEYS: changes (targets by the version of their last change), the version: both of one organisation. ARGV: time
  * ("" = Redis's own), start of the keys of states, start of those of probes, since, then the deltas, the wanted and the
  * begun probes, each list after its length. The same machine as core/breaker/state.ts; one suite runs over both.
- * A state is packed as {failures, successes, since, open until, cooldown}; Redis forgets it when it says nothing more.
+ * A state is packed as {failures, successes, since, open until, cooldown}; Redis forgets it after it says nothing more.
  */
 export const EXCHANGE_LUA = /* lua */ `
 local CHANGES, VERSION = KEYS[1], KEYS[2]
 local FAILURES, SUCCESSES, SINCE, OPEN, COOLDOWN = 1, 2, 3, 4, 5
 local KEEP_MS = ${KEEP_MS}
+-- A state is over when its time is, read by load; Redis forgets it some time after.
+local SLACK_MS = 60000
 
 local now = tonumber(ARGV[1])
 if not now then
@@ -56,7 +58,7 @@ local function save(target, state)
   if state[OPEN] ~= 0 then
     redis.call("SET", statePrefix .. target, cmsgpack.pack(state), "PX", whole(state[OPEN] - now + KEEP_MS))
   elseif state[FAILURES] > 0 then
-    redis.call("SET", statePrefix .. target, cmsgpack.pack(state), "PX", whole(math.max(1, state[SINCE] + state[COOLDOWN] - now)))
+    redis.call("SET", statePrefix .. target, cmsgpack.pack(state), "PX", whole(state[SINCE] + state[COOLDOWN] - now + SLACK_MS))
   else
     redis.call("DEL", statePrefix .. target)
   end
