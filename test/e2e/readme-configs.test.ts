@@ -8,7 +8,6 @@ import {
   jsonReply,
   type ReceivedRequest,
   type Reply,
-  type Script,
   until,
 } from "@unigate/testkit";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -31,6 +30,8 @@ const examples = printedExamples("README.md", "Configs").filter(({ language }) =
 
 const metadata = (of: object): Record<string, string> => ({ "x-gateway-metadata": JSON.stringify(of) });
 const late = (ms: number): Reply => ({ ...chatReply("late"), before: [ms] });
+/** A stream that begins and then is silent. */
+const stuck = (pieces: Reply["pieces"]): Reply => ({ ...chatStreamReply([]), pieces, ending: "hang" });
 /** An answer that is none of OpenAI's. */
 const claude = (text: string): Reply =>
   jsonReply({
@@ -45,7 +46,7 @@ const claude = (text: string): Reply =>
   });
 
 /** Each provider answers from its own list, whose last reply stays. */
-function answersOf(replies: Replies): Script {
+function answersOf(replies: Replies): (request: ReceivedRequest) => Reply {
   const left = new Map(Object.entries(replies).map(([slug, list]) => [slug, [...list]]));
   return (request) => {
     const list = left.get(providerOf(request)) ?? [];
@@ -58,6 +59,7 @@ function providerOf({ url }: ReceivedRequest): string {
   return url.split("/")[1] ?? "";
 }
 
+const STREAMS = "Streams that do not hang";
 const READER = declaredKey("reader of the README");
 
 describe.each(gatewayModes)("the configs that README.md prints, %s", (mode) => {
@@ -93,14 +95,20 @@ describe.each(gatewayModes)("the configs that README.md prints, %s", (mode) => {
     answers(replies: Replies): void;
   }
 
+  const idOf = (title: string): string => saved.get(title) ?? `README.md has no "${title}"`;
+
+  function asking(title: string): Example["ask"] {
+    return (body = {}, headers = {}) => chat(stage.gateway, READER.key, { "x-gateway-config": idOf(title), ...headers }, body);
+  }
+
   /** Tests of the block under that heading, which is saved as it is printed. */
   function example(title: string, define: (example: Example) => void): void {
     covered.push(title);
-    const id = (): string => saved.get(title) ?? `README.md has no "${title}"`;
+    const id = (): string => idOf(title);
     describe(title, () =>
       define({
         id,
-        ask: (body = {}, headers = {}) => chat(stage.gateway, READER.key, { "x-gateway-config": id(), ...headers }, body),
+        ask: asking(title),
         answers: (replies) => stage.upstream.always(answersOf(replies)),
       }),
     );
@@ -127,15 +135,6 @@ describe.each(gatewayModes)("the configs that README.md prints, %s", (mode) => {
       answers({ openai: [errorReply(400, "bad")] });
       expect((await ask()).status).toBe(400);
       expect(received()).toEqual(["openai"]);
-    });
-
-    test("5 s without an answer are a 408 and no reason to try again", async () => {
-      answers({ openai: [hangReply()], anthropic: [claude("second")] });
-      const startedAt = Date.now();
-      const answer = await ask();
-      expect(Date.now() - startedAt).toBeGreaterThanOrEqual(4_900);
-      expect([answer.status, answer.headers[USED]]).toEqual([200, "config.targets[1]"]);
-      expect(received()).toEqual(["openai", "anthropic"]);
     });
   });
 
@@ -316,24 +315,43 @@ describe.each(gatewayModes)("the configs that README.md prints, %s", (mode) => {
     });
   });
 
-  example("Streams that do not hang", ({ ask, answers }) => {
-    const stream = { stream: true };
-
-    test("without content after 3 s the second target's is the stream", async () => {
-      const silent = { ...chatStreamReply([]), pieces: chatStreamReply([]).pieces.slice(0, 1), ending: "hang" as const };
-      answers({ openai: [silent], groq: [chatStreamReply(["second"])] });
-      const answer = await ask(stream);
-      expect(answer.headers[USED]).toBe("config.targets[1]");
-      expect(readStream(answer.text)).toMatchObject({ content: "second", done: true, error: null });
+  covered.push(STREAMS);
+  test("the times that they print, waited for together", async () => {
+    const { pieces } = chatStreamReply(["half"]);
+    const replies: Readonly<Record<string, Replies>> = {
+      unanswered: { openai: [hangReply()], anthropic: [claude("second")] },
+      "without content": { openai: [stuck(pieces.slice(0, 1))], groq: [chatStreamReply(["second"])] },
+      "content and no more": { openai: [stuck(pieces.slice(0, 2))], groq: [chatStreamReply(["never"])] },
+    };
+    const isAbout = (request: ReceivedRequest, what: string): boolean => String(request.body).includes(`"${what}"`);
+    stage.upstream.always((request) => {
+      const what = Object.keys(replies).find((one) => isAbout(request, one)) ?? "";
+      return answersOf(replies[what] ?? {})(request);
     });
+    const startedAt = Date.now();
+    async function answerOf(title: string, what: string, body: object): Promise<Answer & { ms: number; tried: string[] }> {
+      const answer = await asking(title)({ ...body, messages: [{ role: "user", content: what }] });
+      const tried = stage.upstream.requests.filter((request) => isAbout(request, what)).map(providerOf);
+      return { ...answer, ms: Date.now() - startedAt, tried };
+    }
+    const [unanswered, begun, broken] = await Promise.all([
+      answerOf("Fallback with retries and a timeout", "unanswered", {}),
+      answerOf(STREAMS, "without content", { stream: true }),
+      answerOf(STREAMS, "content and no more", { stream: true }),
+    ]);
 
-    test("silent for 5 s after content is an error event and the end", async () => {
-      const begun = { ...chatStreamReply(["half"]), pieces: chatStreamReply(["half"]).pieces.slice(0, 2), ending: "hang" as const };
-      answers({ openai: [begun], groq: [chatStreamReply(["never"])] });
-      const answer = await ask(stream);
-      expect(readStream(answer.text)).toMatchObject({ content: "half", done: false, error: { code: "upstream_idle" } });
-      expect(received()).toEqual(["openai"]);
-    });
+    // A 408 after 5 s is no reason to try again.
+    expect([unanswered.status, unanswered.headers[USED]]).toEqual([200, "config.targets[1]"]);
+    expect(unanswered.tried).toEqual(["openai", "anthropic"]);
+    expect(unanswered.ms).toBeGreaterThanOrEqual(4_900);
+
+    expect([begun.headers[USED], begun.tried]).toEqual(["config.targets[1]", ["openai", "groq"]]);
+    expect(readStream(begun.text)).toMatchObject({ content: "second", done: true, error: null });
+    expect(begun.ms).toBeGreaterThanOrEqual(2_900);
+
+    expect(readStream(broken.text)).toMatchObject({ content: "half", done: false, error: { code: "upstream_idle" } });
+    expect(broken.tried).toEqual(["openai"]);
+    expect(broken.ms).toBeGreaterThanOrEqual(4_900);
   });
 
   test("each of the ten is tested", () => {
