@@ -3,9 +3,6 @@ import { defineConfig } from "vitest/config";
 /** Sources are run directly: the export condition "unigate:source" points every workspace package at its src. */
 const source = { resolve: { conditions: ["unigate:source", "node"] }, ssr: { resolve: { conditions: ["unigate:source", "node"] } } };
 
-/** Ways over the network and whole processes on a busy machine: what fails once may pass on a second try, and is named at the end. */
-const retry = process.env["CI"] === "true" ? 1 : 0;
-
 /** Of projects with property tests. */
 const setupFiles = ["test/property-seed.ts"];
 
@@ -21,18 +18,17 @@ export default defineConfig({
     teardownTimeout: 30_000,
     projects: [
       project("unit", ["packages/*/src/**/*.test.ts", "services/*/src/**/*.test.ts"], { setupFiles }),
-      project("contract", ["test/contract/**/*.test.ts"], { setupFiles, retry }),
+      project("contract", ["test/contract/**/*.test.ts"], { setupFiles }),
       project("architecture", ["test/architecture/**/*.test.ts"]),
       project("helm", ["test/helm/**/*.test.ts"], { testTimeout: 60_000, hookTimeout: 120_000 }),
       project("conformance", ["test/conformance/**/*.test.ts"]),
       // Each file imports suites of other projects, over engines of its own.
-      project("containers", ["test/containers/**/*.test.ts"], { setupFiles, isolate: true, hookTimeout: 120_000, retry }),
+      project("containers", ["test/containers/**/*.test.ts"], { setupFiles, isolate: true, hookTimeout: 120_000 }),
       project("robustness", ["test/robustness/**/*.test.ts"], { testTimeout: 60_000, hookTimeout: 120_000 }),
       project("e2e", ["test/e2e/**/*.test.ts"], {
         environment: "./test/e2e/worker-environment.ts",
         testTimeout: 60_000,
         hookTimeout: 120_000,
-        retry,
       }),
     ],
   },
