@@ -47,7 +47,7 @@ describe.each(gatewayModes)("what load balancing selects by, %s", (mode) => {
   });
 
   test("least_busy keeps away from a target that has a request under way", async () => {
-    stage.upstream.always(lateBy(4_000));
+    stage.upstream.always(lateBy(1_500));
     const config = balanced("least_busy", [at("b-slow", "m"), at("b-fast", "m")]);
     const waiting: Promise<Answer>[] = [];
     await until("one to be under way", () => {
