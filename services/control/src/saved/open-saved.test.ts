@@ -2,7 +2,7 @@ import { connect as connectTo, createServer, type Socket } from "node:net";
 import { Secret } from "@unigate/core";
 import { createSealer } from "@unigate/secrets";
 import { openSql, runSql, type SqlEngine } from "@unigate/sql";
-import { requirement, until } from "@unigate/testkit";
+import { freePort, requirement, until } from "@unigate/testkit";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openSavedStore, type SavedPlace } from "./open-saved.ts";
 import { nextOf, savedRow, TEST_KEY } from "./saved.fixture.ts";
@@ -32,15 +32,6 @@ beforeEach(() => {
 afterAll(async () => {
   for (const engine of engines) await engine.close();
 });
-
-/** A port that nothing listens on. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const { port } = server.address() as { port: number };
-  await new Promise((done) => server.close(done));
-  return port;
-}
 
 test("a database that does not answer is waited for with a line each time, and then the start fails with what to do", async () => {
   const engine = engineAt(`postgres://a:b@127.0.0.1:${await freePort()}/c`);
