@@ -35,20 +35,28 @@ describe.each(setups)("the cache, %s", (mode) => {
     });
   }
 
+  /** A hit of what is stored already: a look-up that takes too long is a miss, and no answer is one to store now. */
+  function stillHit(...question: Parameters<typeof ask>): Promise<Answer> {
+    stage.upstream.always(errorReply(500, "nothing to store"));
+    return until("a hit without the upstream", async () => {
+      const tries = stage.upstream.requests.length;
+      const answer = await ask(...question);
+      return statusOf(answer) === "HIT" && stage.upstream.requests.length === tries && answer;
+    });
+  }
+
   test("a miss, then a hit with the same answer and without the upstream", async () => {
     stage.upstream.always(chatReply("stored"));
     const question = fresh();
     const missed = await ask(question);
     expect([missed.status, statusOf(missed)]).toEqual([200, "MISS"]);
     const found = await hit(question);
-    const tries = stage.upstream.requests.length;
-    const again = await ask(question);
-    expect([again.status, statusOf(again)]).toEqual([200, "HIT"]);
+    const again = await stillHit(question);
+    expect(again.status).toBe(200);
     expect(again.json()).toEqual(missed.json());
     expect(found.text).toBe(again.text);
     expect(again.headers["x-gateway-retry-attempt-count"]).toBe("0");
     expect(again.headers["content-type"]).toBe("application/json");
-    expect(stage.upstream.requests.length).toBe(tries);
     expectSameInEveryMode("hit", again.json());
 
     const [record] = await logsOf(stage.gateway, stage.key, String(again.headers["x-gateway-trace-id"]), 1);
@@ -81,21 +89,19 @@ describe.each(setups)("the cache, %s", (mode) => {
     expect(statusOf(refreshed)).toBe("REFRESH");
     expect(refreshed.text).toContain("new");
     expect((await hit(question)).text).toContain("new");
-    expect(statusOf(await ask(question, { "x-gateway-cache-force-refresh": "false" }))).toBe("HIT");
+    expect((await stillHit(question, { "x-gateway-cache-force-refresh": "false" })).text).toContain("new");
   });
 
   test("a stream is served from an answer that was none", async () => {
     stage.upstream.always(chatReply(LONG));
     const question = fresh();
     await hit(question);
-    const tries = stage.upstream.requests.length;
-    const answer = await ask({ ...question, stream: true });
-    expect([answer.status, statusOf(answer), answer.headers["content-type"]]).toEqual([200, "HIT", "text/event-stream; charset=utf-8"]);
+    const answer = await stillHit({ ...question, stream: true });
+    expect([answer.status, answer.headers["content-type"]]).toEqual([200, "text/event-stream; charset=utf-8"]);
     const { content, chunks, done } = readStream(answer.text);
     expect({ content, done }).toEqual({ content: LONG, done: true });
     expect(chunks.every((chunk) => chunk["object"] === "chat.completion.chunk" && chunk["id"] === "chatcmpl-upstream")).toBe(true);
     expect(chunks.length).toBeGreaterThan(LONG.length / 500);
-    expect(stage.upstream.requests.length).toBe(tries);
 
     const sdk = openAi(stage.gateway, stage.key, withConfig(cached()));
     const stream = await sdk.chat.completions.create({
@@ -105,7 +111,6 @@ describe.each(setups)("the cache, %s", (mode) => {
       stream_options: { include_usage: true },
     });
     expect(await seenOfStream(stream)).toMatchObject({ text: LONG, finishReason: "stop", model: "gpt-test", usage: CHAT_USAGE });
-    expect(stage.upstream.requests.length).toBe(tries);
   });
 
   test("an answer is served from a stream", async () => {
@@ -153,7 +158,7 @@ describe.each(setups)("the cache, %s", (mode) => {
         await ask(question, {}, stage.key, cached({ custom_host: `${stage.upstream.origin}/elsewhere/v1` })),
       ];
       expect(others.map(statusOf)).toEqual(others.map(() => "MISS"));
-      expect(statusOf(await ask(question))).toBe("HIT");
+      expect((await stillHit(question)).status).toBe(200);
     });
 
     test("a namespace stands in place of the metadata", async () => {
@@ -161,7 +166,7 @@ describe.each(setups)("the cache, %s", (mode) => {
       const question = fresh();
       const space = { "x-gateway-cache-namespace": "shared" };
       await hit(question, { ...space, "x-gateway-metadata": '{"team":"red"}' });
-      expect(statusOf(await ask(question, { ...space, "x-gateway-metadata": '{"team":"blue"}' }))).toBe("HIT");
+      await stillHit(question, { ...space, "x-gateway-metadata": '{"team":"blue"}' });
       expect(statusOf(await ask(question, { "x-gateway-cache-namespace": "other" }))).toBe("MISS");
       expect(statusOf(await ask(question))).toBe("MISS");
     });
@@ -170,14 +175,14 @@ describe.each(setups)("the cache, %s", (mode) => {
       stage.upstream.always(chatReply("ours"));
       const question = fresh();
       await hit(question);
-      expect(statusOf(await ask(question, {}, neighbour.key))).toBe("HIT");
+      await stillHit(question, {}, neighbour.key);
       stage.upstream.always(chatReply("theirs"));
       for (const headers of [{}, { "x-gateway-cache-namespace": "" }, { "x-gateway-cache-namespace": "org-default" }]) {
         const foreign = await ask(question, headers, stranger.key);
         expect([statusOf(foreign), foreign.text.includes("ours")]).toEqual(["MISS", false]);
       }
       expect((await hit(question, {}, stranger.key)).text).toContain("theirs");
-      expect((await ask(question)).text).toContain("ours");
+      expect((await stillHit(question)).text).toContain("ours");
     });
   });
 
@@ -217,7 +222,7 @@ describe.each(setups)("the cache, %s", (mode) => {
     const found = await hit(question, {}, stage.key, config);
     expect(found.headers["x-gateway-last-used-option-index"]).toBe("config.targets[1]");
     expect(found.text).toContain("second");
-    expect(statusOf(await ask(question))).toBe("HIT");
+    expect((await stillHit(question)).text).toContain("second");
   });
 
   test.each([1, 59, 60, 7_776_000, 7_776_001])("max_age %i is taken, or the default is", async (max_age) => {
@@ -232,6 +237,6 @@ describe.each(setups)("the cache, %s", (mode) => {
     const question = fresh();
     const found = await hit(question);
     expect((found.json()["choices"] as { message: { content: string } }[])[0]?.message.content).toBe(text);
-    expect(readStream((await ask({ ...question, stream: true })).text)).toMatchObject({ content: text, done: true });
+    expect(readStream((await stillHit({ ...question, stream: true })).text)).toMatchObject({ content: text, done: true });
   });
 });

@@ -141,7 +141,8 @@ describe.each(setups)("limits beside those of keys, %s", (mode) => {
     // What the hits took was given back.
     await until("another question to be let through", async () => (await ask(to("stored"))).status === 200);
     expect((await ask({ ...config }, { model: "another" })).status).toBe(429);
-    expect((await ask(config)).headers["x-gateway-cache-status"]).toBe("HIT");
+    // A look-up that takes too long is a miss, which the limit refuses.
+    await until("a hit at the limit", async () => (await ask(config)).headers["x-gateway-cache-status"] === "HIT");
   });
 
   test("a request that a check denies counts for no provider", async () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { chatReply, until } from "@unigate/testkit";
+import { chatReply, errorReply, until } from "@unigate/testkit";
 import { describe, expect, test } from "vitest";
 import { Canaries } from "./canaries.ts";
 import { setups } from "./engines.ts";
@@ -142,15 +142,21 @@ describe.each(setups)("the wall between tenants, %s", (setup) => {
       const body = question();
       const word = canaries.make("stored");
       stage.upstream.always(chatReply(word));
-      await until("a hit", async () => statusOf(await chat(stage.gateway, neighbour.key, headers, body)) === "HIT");
+      const hit = (): Promise<Answer> =>
+        until("a hit", async () => {
+          const answer = await chat(stage.gateway, neighbour.key, headers, body);
+          return statusOf(answer) === "HIT" && answer;
+        });
+      await hit();
 
       stage.upstream.always(chatReply("the stranger's"));
       const theirs = await chat(stage.gateway, stranger.key, headers, body);
       expect([theirs.status, statusOf(theirs)]).toEqual([200, "MISS"]);
       expect(canaries.foundIn(theirs.bytes)).toEqual([]);
       await chat(stage.gateway, stranger.key, { ...headers, "x-gateway-cache-force-refresh": "true" }, body);
-      const again = await chat(stage.gateway, neighbour.key, headers, body);
-      expect([statusOf(again), canaries.foundIn(again.bytes)]).toEqual(["HIT", ["stored"]]);
+      // A look-up that takes too long is a miss: its answer is none to store.
+      stage.upstream.always(errorReply(500, "nothing to store"));
+      expect(canaries.foundIn((await hit()).bytes)).toEqual(["stored"]);
     });
   });
 
