@@ -42,3 +42,4 @@ if (!existsSync(stampFile) || readFileSync(stampFile, "utf8") !== stamp) {
   writeFileSync(stampFile, stamp);
 }
 run("Building", process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-b"]);
+run("Bundling", process.execPath, [join(root, "packages/tooling/bundle.mjs")]);

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Folders that hold nothing written by us. */
-const NOT_OURS = new Set(["node_modules", "dist", "coverage", ".git", ".unigate"]);
+const NOT_OURS = new Set(["node_modules", "dist", "bin", "coverage", ".git", ".unigate"]);
 
 /** A package of the workspace. */
 export interface Package {

@@ -8,7 +8,7 @@ import { gatewayConfig, gatewayHeaders } from "./gateway-config.mjs";
 import { launch, start } from "./processes.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const dist = join(here, "../../services/unigate/dist");
+const bin = join(here, "../../services/unigate/bin");
 // Beside the node-server that npm chooses, 1.15.2 answers 500 to every stream (https://github.com/Portkey-AI/gateway/issues/1389).
 const PEER_HELP =
   'npm install it in a folder whose package.json has "overrides": { "@hono/node-server": "1.3.3" }, and give that as --peer=FOLDER';
@@ -49,7 +49,7 @@ function gateway(name, script, args) {
       UNIGATE_LOG_LEVEL: "error",
       NODE_ENV: "production",
     };
-    const { child, message } = await start(join(dist, script), { env, args, execArgv: profiling(profile, name) });
+    const { child, message } = await start(join(bin, script), { env, args, execArgv: profiling(profile, name) });
     return { child, port: message.httpPort, clear: () => rmSync(folder, { recursive: true, force: true }) };
   };
 }

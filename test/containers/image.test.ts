@@ -104,10 +104,11 @@ describe.skipIf(!available)("the image", () => {
 
   test("holds the product and nothing that only work on it needs", async () => {
     const script = `
-      const { readdirSync } = require("node:fs");
+      const { existsSync, readdirSync } = require("node:fs");
       const names = readdirSync("/app/node_modules/.pnpm").map((name) => name.replaceAll("+", "/").replace(/(?<=.)@.*/, ""));
       const own = ["packages", "services"].flatMap((folder) => readdirSync("/app/" + folder).map((name) => "/app/" + folder + "/" + name));
-      const files = own.flatMap((folder) => readdirSync(folder + "/dist", { recursive: true })).filter((name) => /\\.[a-z]+$/.test(name) && !name.endsWith(".js"));
+      const built = own.flatMap((folder) => ["dist", "bin"].map((name) => folder + "/" + name)).filter((folder) => existsSync(folder));
+      const files = built.flatMap((folder) => readdirSync(folder, { recursive: true })).filter((name) => /\\.[a-z]+$/.test(name) && !name.endsWith(".js"));
       const folders = own.flatMap((folder) => readdirSync(folder));
       const homes = ["/root", "/tmp"].map((folder) => { try { return readdirSync(folder).filter((name) => !name.startsWith(".bash") && name !== ".profile"); } catch { return []; } });
       console.log(JSON.stringify({ names, files, folders: [...new Set(folders)].sort(), homes: homes.flat() }));`;
@@ -120,7 +121,7 @@ describe.skipIf(!available)("the image", () => {
     expect(found.names).toEqual(expect.arrayContaining(["express", "@grpc/grpc-js", "undici", "pino"]));
     expect(found.names.filter((name) => developmentPackages().includes(name))).toEqual([]);
     expect(found.files).toEqual([]);
-    expect(found.folders).toEqual(["dist", "node_modules", "package.json"]);
+    expect(found.folders).toEqual(["bin", "dist", "node_modules", "package.json"]);
     expect(found.homes).toEqual([]);
   });
 

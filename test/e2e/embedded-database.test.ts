@@ -12,7 +12,7 @@ import { logsOf } from "./logs.ts";
 import { openAi } from "./sdk.ts";
 import { declaredKey } from "./stage.ts";
 
-const MAIN = fileURLToPath(new URL("../../services/unigate/dist/main.js", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../services/unigate/bin/main.js", import.meta.url));
 const { name, key } = declaredKey("embedded");
 let root = "";
 

@@ -23,7 +23,7 @@ import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { QUESTION } from "./http.ts";
 
-const MAIN = fileURLToPath(new URL("../../services/unigate/dist/main.js", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../services/unigate/bin/main.js", import.meta.url));
 const START_MS = 60_000;
 const HOUR_MS = 3_600_000;
 /** What an edge pod of a compact mesh runs. */

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { removeFolder, requirement } from "@unigate/testkit";
 import { expect, test } from "vitest";
 
-const MESH = fileURLToPath(new URL("../../services/unigate/dist/mesh.js", import.meta.url));
+const MESH = fileURLToPath(new URL("../../services/unigate/bin/mesh.js", import.meta.url));
 
 test.skipIf(!requirement("long").available)(
   "a mesh whose first start fails shows the keys that it made: no later start would",

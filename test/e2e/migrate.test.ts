@@ -8,7 +8,7 @@ import { openSql, runSql } from "@unigate/sql";
 import { freePort, removeFolder, requirement } from "@unigate/testkit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-const MAIN = fileURLToPath(new URL("../../services/unigate/dist/main.js", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../services/unigate/bin/main.js", import.meta.url));
 const postgres = requirement("postgres");
 const name = `unigate_test_migrate_${process.pid}`;
 let folder: string;

@@ -102,7 +102,7 @@ describe.skipIf(!requirement("long").available)("a gateway with workers", () => 
 
   describe("at its start", { timeout: PATIENCE_MS }, () => {
     afterEach(stage.stopAll);
-    const MAIN = fileURLToPath(new URL("../../services/unigate/dist/main.js", import.meta.url));
+    const MAIN = fileURLToPath(new URL("../../services/unigate/bin/main.js", import.meta.url));
 
     /** Runs the product to its end, from a folder of its own. */
     function run(words: readonly string[], env: Record<string, string> = {}): { code: number | null; out: string; error: string } {

@@ -37,7 +37,7 @@ const ENGINES = {
 const PORTS: Readonly<Record<string, readonly number[]>> = { redis: [6380, 6381], database: [5433], kafka: [9094], otlp: [4319] };
 
 test("the chart's table of needs is that of the program", () => {
-  const main = join(root, "services/unigate/dist/main.js");
+  const main = join(root, "services/unigate/bin/main.js");
   const { stdout } = spawnSync(process.execPath, [main, "--list-targets"], { encoding: "utf8" });
   const needs = stdout
     .trim()

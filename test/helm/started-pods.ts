@@ -99,7 +99,7 @@ function startProcess(
   { container }: Workload,
   env: Record<string, string>,
 ): { process: ChildProcess; ended: Promise<unknown>; output(): string } {
-  const main = join(root, "services/unigate/dist/main.js");
+  const main = join(root, "services/unigate/bin/main.js");
   const child = spawn(process.execPath, [main, ...container.args], { env, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr])

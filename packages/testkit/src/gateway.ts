@@ -79,7 +79,7 @@ interface ReadyMessage {
 
 const START_MS = 60_000;
 const STOP_MS = 20_000;
-const MAIN = fileURLToPath(new URL("../../../services/unigate/dist/main.js", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../../services/unigate/bin/main.js", import.meta.url));
 const MESH = fileURLToPath(new URL("../dist/mesh-process.js", import.meta.url));
 
 /** Starts the built product (`tsc -b` first) and waits until it is ready. Fails with its output when it does not start. */

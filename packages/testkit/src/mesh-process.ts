@@ -27,7 +27,7 @@ const PIDS_MS = 50;
 
 async function main(): Promise<void> {
   const { environment, words } = readProcess();
-  const home = new URL("../../../services/unigate/dist/index.js", import.meta.url);
+  const home = new URL("../../../services/unigate/bin/index.js", import.meta.url);
   const launcher = (await import(home.href)) as Launcher;
   const mesh = await launcher.launchMesh({
     environment,
@@ -88,7 +88,7 @@ function startEdges(
 }
 
 function startEdge(env: Record<string, string | undefined>): Promise<EdgeProcess> {
-  const main = fileURLToPath(new URL("../../../services/unigate/dist/main.js", import.meta.url));
+  const main = fileURLToPath(new URL("../../../services/unigate/bin/main.js", import.meta.url));
   const child = fork(main, ["--target=edge"], { env, stdio: ["ignore", "inherit", "inherit", "ipc"], execArgv: [] });
   return new Promise((resolve, reject) => {
     child.once("message", (message) => resolve({ child, port: (message as { httpPort: number }).httpPort }));

@@ -2,7 +2,8 @@ import { createRequire } from "node:module";
 import type * as GrpcJs from "@grpc/grpc-js";
 import type * as HealthCheck from "grpc-health-check";
 
-const load = createRequire(import.meta.url);
+/** From the package's own folder, wherever a bundle has put this file. */
+const load = createRequire(createRequire(import.meta.url).resolve("@unigate/rpc/package.json"));
 
 let loaded: typeof GrpcJs | null = null;
 

@@ -1,16 +1,15 @@
 import { fork } from "node:child_process";
 import { accessSync, constants, existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { builtFile } from "../built-file.ts";
 import { SqlUnavailable } from "../fault.ts";
 import { SchemaError } from "../migrate.ts";
 
 /** Major version of the PostgreSQL in this PGlite. A folder of another one is not damaged, it is another format. */
 const MAJOR = "17";
 const MAKE_IMAGE_MS = 120_000;
-const MAKER = fileURLToPath(new URL("../../dist/pglite/make-image.js", import.meta.url));
 /** Beside the build, so that it is made once for an installation; `node packages/sql/dist/pglite/make-image.js` makes it ahead. */
-export const BUILT_IMAGE = fileURLToPath(new URL(`../../dist/empty-database-${MAJOR}.image`, import.meta.url));
+export const BUILT_IMAGE = builtFile(`empty-database-${MAJOR}.image`);
 
 /** Where the parts of one embedded database are. */
 export interface DatabaseFolder {
@@ -62,7 +61,11 @@ export function looksWhole(folder: string): boolean {
 
 function makeImage(file: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = fork(MAKER, [], { execArgv: [], stdio: ["ignore", "ignore", "pipe", "ipc"], timeout: MAKE_IMAGE_MS });
+    const child = fork(builtFile("pglite/make-image.js"), [], {
+      execArgv: [],
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
+      timeout: MAKE_IMAGE_MS,
+    });
     let text = "";
     child.stderr?.on("data", (piece) => {
       text = (text + String(piece)).slice(-2_000);

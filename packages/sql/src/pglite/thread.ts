@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { builtFile } from "../built-file.ts";
 import { SqlFault, SqlUnavailable } from "../fault.ts";
 import type { FromWorker, ToWorker, WorkerData } from "./messages.ts";
 
@@ -29,12 +30,9 @@ export interface ThreadLimits {
   readonly closeMs: number;
 }
 
-/** The built file, also when this file itself runs from source: a thread cannot load TypeScript. */
-const WORKER = new URL("../../dist/pglite/worker.js", import.meta.url);
-
 /** Opens a folder. Throws OpenFailed when the engine refuses it, SqlUnavailable when it does not answer. */
 export async function startThread(workerData: WorkerData, limits: ThreadLimits, onLost: (cause: Error) => void): Promise<DatabaseThread> {
-  const worker = new Worker(WORKER, { workerData, execArgv: [] });
+  const worker = new Worker(builtFile("pglite/worker.js"), { workerData, execArgv: [] });
   let waiting: ((answer: FromWorker | Error) => void) | null = null;
   let alive = true;
   let isOpen = false;

@@ -12,7 +12,8 @@ export type RedisClient = Redis | Cluster;
 /** A client that is not connected yet. It queues nothing: without a connection every command fails at once. */
 export async function createClient(address: RedisAddress, name: string): Promise<RedisClient> {
   // Loading it takes more than 100 ms; who keeps everything in memory does not pay.
-  const { Cluster, Redis } = await import("ioredis");
+  // A bundle gives a CommonJS module by its default export alone.
+  const { Cluster, Redis } = (await import("ioredis")).default;
   if (address.cluster) {
     const cluster = new Cluster([...address.nodes], clusterOptions(address, name));
     // Connected before it is needed: the first request on a node would not get through within its deadline.
