@@ -18,7 +18,8 @@ export function createControlService(store: Pick<ControlStore, "find" | "hub" | 
   const manage = createManagementApi({ ...deps, saved: store.saved, snapshot: () => store.snapshot() }, (cause) => {
     deps.log.error({ error: cause instanceof Error ? (cause.stack ?? cause.message) : String(cause) }, "a management request failed");
   });
-  const description: ApiDescription = { routesJson: bufferOfJson(describeRoutes(apiRoutes)) };
+  // Made when it is asked for: it takes a tenth of the start's time.
+  let description: ApiDescription | null = null;
   return {
     async resolve({ refs }) {
       if (refs.length > MAX_REFS) throw new RpcError("INVALID_ARGUMENT", `at most ${MAX_REFS} refs a call`);
@@ -27,7 +28,7 @@ export function createControlService(store: Pick<ControlStore, "find" | "hub" | 
     },
     watch: (request, call) => store.hub.watch(request, call.cancel),
     handle: (request) => manage(request),
-    describe: async () => description,
+    describe: async () => (description ??= { routesJson: bufferOfJson(describeRoutes(apiRoutes)) }),
   };
 }
 

@@ -15,7 +15,8 @@ interface Measured {
 /** Measurements of this process. */
 export function createMemoryMeasurements(options: { readonly clock?: Clock } = {}): Measurements {
   const { clock = systemClock } = options;
-  const targets = new LRUCache<string, Measured>({ max: MOST_TARGETS });
+  // `max` would take the room of all of them now.
+  const targets = new LRUCache<string, Measured>({ maxSize: MOST_TARGETS, sizeCalculation: () => 1 });
 
   function touched(organisationId: string, target: string, now: number): Measured {
     const key = organisationKey(organisationId, target);
