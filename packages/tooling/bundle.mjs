@@ -1,6 +1,6 @@
 // Makes the programs that run, services/unigate/bin: the product and its libraries in few files, which start in half the
 // time of some 1,700. Does nothing when nothing has changed since.
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -37,8 +37,21 @@ async function bundle() {
   });
   const made = new Set(Object.keys(metafile.outputs).map((file) => join(root, file)));
   for (const name of readdirSync(target)) if (!made.has(join(target, name))) rmSync(join(target, name));
-  mkdirSync(target, { recursive: true });
+  writeFileSync(join(target, "licenses.txt"), licenses(Object.keys(metafile.inputs)));
   writeFileSync(stamp, JSON.stringify([...Object.keys(metafile.inputs), "pnpm-lock.yaml", "packages/tooling/bundle.mjs"]));
+}
+
+/** What the licences of the libraries ask for: their words go with every copy. */
+function licenses(inputs) {
+  const folders = new Set(inputs.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []));
+  return [...folders]
+    .map((folder) => {
+      const { name, version, license } = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
+      const files = readdirSync(join(root, folder)).filter((file) => /^(?:licen[cs]e|copying|notice)/i.test(file));
+      return [`${name} ${version} (${license})`, ...files.map((file) => readFileSync(join(root, folder, file), "utf8").trim())].join("\n\n");
+    })
+    .toSorted()
+    .join(`\n\n${"-".repeat(80)}\n\n`);
 }
 
 function isFresh() {
