@@ -48,7 +48,9 @@ function licenses(inputs) {
     .map((folder) => {
       const { name, version, license } = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
       const files = readdirSync(join(root, folder)).filter((file) => /^(?:licen[cs]e|copying|notice)/i.test(file));
-      return [`${name} ${version} (${license})`, ...files.map((file) => readFileSync(join(root, folder, file), "utf8").trim())].join("\n\n");
+      return [`${name} ${version} (${license})`, ...files.map((file) => readFileSync(join(root, folder, file), "utf8").trim())].join(
+        "\n\n",
+      );
     })
     .toSorted()
     .join(`\n\n${"-".repeat(80)}\n\n`);
