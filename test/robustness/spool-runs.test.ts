@@ -92,7 +92,7 @@ function listenTo(child: ChildProcess) {
           status: endedAt === null ? null : 200,
         }),
       );
-      const log = [...memory.newest(null)].map(({ bytes }) => logSideOf(JSON.parse(bytes.toString("utf8")) as JsonObject));
+      const log = memory.all().map(({ head }) => logSideOf(JSON.parse(head) as JsonObject));
       return { client: requests, upstream, log, killedAt: wasKilled ? [lastWord] : [], graceMs: GRACE_MS };
     },
   };

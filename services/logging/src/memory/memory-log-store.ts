@@ -1,11 +1,13 @@
 import type { RecordBodies } from "@unigate/kafka";
-import type { AddOutcome, LogSelection, LogStore, LogTenant, NewRecord } from "../log-store.ts";
+import type { AddOutcome, LogRow, LogSelection, LogStore, LogTenant, NewRecord } from "../log-store.ts";
 import { matches } from "./matches.ts";
 import { createRecordList, type RecordList, type RecordListLimits } from "./record-list.ts";
-import type { StoredRecord } from "./stored-record.ts";
+import { bytesOf, type StoredRecord } from "./stored-record.ts";
 
 /** The store in memory: the last records, gone with the process. */
-export interface MemoryLogStore extends LogStore, Pick<RecordList, "newest" | "stats"> {
+export interface MemoryLogStore extends LogStore {
+  /** Every record, whoever's it is, newest first. */
+  all(): LogRow[];
   /** One record at once; false when it came again. */
   take(record: NewRecord): boolean;
   /** Bodies that came apart, at once; false when they came again. */
@@ -27,18 +29,17 @@ export function createLogStore(limits: Partial<RecordListLimits> = {}): MemoryLo
     },
     async list(selection) {
       const found = selected(list, selection);
-      const rows = found.slice(0, selection.limit).map((record) => ({ time: record.time, id: record.id, head: headOf(record) }));
+      const rows = found.slice(0, selection.limit).map(rowOf);
       return { kind: "page", rows, hasMore: found.length > selection.limit };
     },
     async get(tenant, id) {
       const record = list.get(id);
-      return record === undefined || !sees(tenant, record) ? null : { head: headOf(record), bytes: record.bytes };
+      return record === undefined || !sees(tenant, record) ? null : { head: headOf(record), bytes: Buffer.from(bytesOf(record)) };
     },
     async close() {},
     take: list.add,
     takeBodies: list.addBodies,
-    newest: list.newest,
-    stats: list.stats,
+    all: () => Array.from(list.newest(null), rowOf),
   };
 }
 
@@ -57,6 +58,10 @@ function sees(tenant: LogTenant, record: StoredRecord): boolean {
   return tenant.workspaceId === "" || record.workspaceId === tenant.workspaceId;
 }
 
-function headOf({ bytes, headEnd }: StoredRecord): string {
-  return `${bytes.toString("utf8", 0, headEnd)}}`;
+function rowOf(record: StoredRecord): LogRow {
+  return { time: record.time, id: record.id, head: headOf(record) };
+}
+
+function headOf(record: StoredRecord): string {
+  return `${bytesOf(record).toString("utf8", 0, record.headEnd)}}`;
 }

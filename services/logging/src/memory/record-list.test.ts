@@ -2,6 +2,7 @@ import { type EncodedRecord, encodeRecord, type LogDraft, newHead, readRecord } 
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createRecordList, type RecordList } from "./record-list.ts";
+import { bytesOf, type StoredRecord } from "./stored-record.ts";
 
 function encoded(id: string, time: number, body = 0): EncodedRecord {
   const message = body === 0 ? null : { headers: null, body: Buffer.alloc(body, "x"), json: false, truncated: false };
@@ -12,8 +13,9 @@ function encoded(id: string, time: number, body = 0): EncodedRecord {
 }
 
 const ids = (store: RecordList, after: Parameters<RecordList["newest"]>[0] = null) => [...store.newest(after)].map(({ id }) => id);
+const textOf = (record: StoredRecord | undefined): string => (record === undefined ? "null" : bytesOf(record).toString("utf8"));
 const bodyOf = (store: RecordList, id: string) =>
-  (JSON.parse(store.get(id)?.bytes.toString("utf8") ?? "null") as { request: { body: unknown } | null }).request?.body;
+  (JSON.parse(textOf(store.get(id))) as { request: { body: unknown } | null }).request?.body;
 
 describe("record list", () => {
   test("keeps the order of time however records come, ignores what it has, and keeps the newest", () => {
@@ -42,7 +44,7 @@ describe("record list", () => {
       fc.property(fc.array(record, { minLength: 1, maxLength: 60 }), fc.integer({ min: 1_000, max: 60_000 }), (given, budget) => {
         const store = createRecordList({ bytes: budget });
         given.forEach(({ time, body }, index) => store.add(encoded(String(index), time, body)));
-        const weight = [...store.newest(null)].reduce((sum, { bytes }) => sum + bytes.length + 500, 0);
+        const weight = [...store.newest(null)].reduce((sum, record) => sum + bytesOf(record).length + 500, 0);
         expect(store.stats().bytes).toBe(weight);
         expect(weight).toBeLessThanOrEqual(budget);
         expect(store.stats().records + store.stats().recordsDropped).toBe(given.length);

@@ -2,7 +2,8 @@ import { withoutBodies } from "@unigate/events";
 import type { RecordBodies } from "@unigate/kafka";
 import type { NewRecord, Position } from "../log-store.ts";
 import { createEarlyBodies } from "./early-bodies.ts";
-import { hasBodies, newestFirst, type StoredRecord, storedRecord, weightOf } from "./stored-record.ts";
+import { createSlabs } from "./slabs.ts";
+import { bytesOf, hasBodies, newestFirst, type StoredRecord, storedRecord, weightOf } from "./stored-record.ts";
 
 /** The last records in memory, in the order of their time. */
 export interface RecordList {
@@ -43,6 +44,7 @@ export function createRecordList(given: Partial<RecordListLimits> = {}): RecordL
   /** Oldest first: new records come at the end, or close to it. */
   const records: StoredRecord[] = [];
   const byId = new Map<string, StoredRecord>();
+  const slabs = createSlabs();
   /** How many of the oldest are known to have no bodies. */
   let bare = 0;
   const early = createEarlyBodies(limits.bytes / 4);
@@ -62,9 +64,18 @@ export function createRecordList(given: Partial<RecordListLimits> = {}): RecordL
     const oldest = records.shift();
     if (oldest === undefined) return;
     byId.delete(oldest.id);
+    slabs.release(oldest.place);
     bytes -= weightOf(oldest);
     bare = Math.max(0, bare - 1);
     recordsDropped += 1;
+  }
+
+  function replace(record: StoredRecord, ...pieces: readonly Buffer[]): void {
+    const before = record.place;
+    bytes -= weightOf(record);
+    record.place = slabs.keep(...pieces);
+    bytes += weightOf(record);
+    slabs.release(before);
   }
 
   /** False when no record has bodies left. */
@@ -72,9 +83,7 @@ export function createRecordList(given: Partial<RecordListLimits> = {}): RecordL
     for (; bare < records.length; bare++) {
       const record = records[bare];
       if (record === undefined || !hasBodies(record)) continue;
-      bytes -= weightOf(record);
-      record.bytes = withoutBodies(record.bytes, record.headEnd);
-      bytes += weightOf(record);
+      replace(record, withoutBodies(bytesOf(record), record.headEnd));
       bodiesDropped += 1;
       bare += 1;
       return true;
@@ -85,9 +94,7 @@ export function createRecordList(given: Partial<RecordListLimits> = {}): RecordL
   function setBodies(record: StoredRecord, { organisationId, tail }: RecordBodies): boolean {
     if (!record.bodiesApart || record.organisationId !== organisationId) return false;
     record.bodiesApart = false;
-    bytes -= weightOf(record);
-    record.bytes = Buffer.concat([record.bytes.subarray(0, record.headEnd), Buffer.from(tail)]);
-    bytes += weightOf(record);
+    replace(record, bytesOf(record).subarray(0, record.headEnd), Buffer.from(tail));
     bare = Math.min(bare, startOf(records, record));
     return true;
   }
@@ -104,7 +111,7 @@ export function createRecordList(given: Partial<RecordListLimits> = {}): RecordL
         duplicates += 1;
         return false;
       }
-      const record = storedRecord(encoded);
+      const record = storedRecord(slabs, encoded);
       insert(record);
       byId.set(record.id, record);
       bytes += weightOf(record);

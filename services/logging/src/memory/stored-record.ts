@@ -1,5 +1,6 @@
 import { withoutBodies } from "@unigate/events";
 import type { NewRecord, Position } from "../log-store.ts";
+import { bytesAt, type Place, type Slabs } from "./slabs.ts";
 
 /** A record in the store: what queries look at, and its bytes. */
 export interface StoredRecord {
@@ -15,8 +16,8 @@ export interface StoredRecord {
   readonly model: string | null;
   readonly responseModel: string | null;
   readonly status: number;
-  /** The record's JSON, without its bodies once they were dropped. */
-  bytes: Buffer;
+  /** Of the record's JSON, without its bodies once they were dropped. */
+  place: Place;
   /** Offset at which the part without bodies ends. */
   readonly headEnd: number;
   /** Its bodies are to come, apart from it. */
@@ -28,7 +29,7 @@ const OVERHEAD = 500;
 /** A tail no longer than this holds no bodies worth dropping. */
 const BARE_TAIL = 160;
 
-export function storedRecord({ bytes, head, headEnd, bodiesApart = false }: NewRecord): StoredRecord {
+export function storedRecord(slabs: Slabs, { bytes, head, headEnd, bodiesApart = false }: NewRecord): StoredRecord {
   return {
     id: head.id,
     time: head.time,
@@ -41,7 +42,7 @@ export function storedRecord({ bytes, head, headEnd, bodiesApart = false }: NewR
     model: head.model,
     responseModel: head.response_model,
     status: head.status,
-    bytes: bodiesApart ? withoutBodies(bytes, headEnd) : bytes,
+    place: slabs.keep(bodiesApart ? withoutBodies(bytes, headEnd) : bytes),
     headEnd,
     bodiesApart,
   };
@@ -49,12 +50,21 @@ export function storedRecord({ bytes, head, headEnd, bodiesApart = false }: NewR
 
 /** Bytes that a record costs. */
 export function weightOf(record: StoredRecord): number {
-  return record.bytes.length + OVERHEAD;
+  return sizeOf(record) + OVERHEAD;
+}
+
+function sizeOf({ place }: StoredRecord): number {
+  return place.end - place.start;
+}
+
+/** The record's JSON, for as long as the store keeps it: its memory is used again. */
+export function bytesOf({ place }: StoredRecord): Buffer {
+  return bytesAt(place);
 }
 
 /** Whether dropping its bodies would free anything. */
 export function hasBodies(record: StoredRecord): boolean {
-  return record.bytes.length - record.headEnd > BARE_TAIL;
+  return sizeOf(record) - record.headEnd > BARE_TAIL;
 }
 
 /** Newest first by time, then by id: negative when `left` comes before `right`. */
