@@ -32,7 +32,8 @@ export async function startKafkaServer(jars: string, users: Readonly<Record<stri
   writeFileSync(file, propertiesOf({ folder, port, adminPort, controllerPort, users }));
   writeFileSync(join(folder, "log4j.properties"), "log4j.rootLogger=ERROR\n");
   const java = [...JAVA, `-Dlog4j.configuration=file:${join(folder, "log4j.properties")}`, "-cp", join(jars, "*")];
-  const id = randomBytes(16).toString("base64url");
+  // Never with "-" at its beginning, which would be taken for an option.
+  const id = Buffer.concat([Buffer.of(0), randomBytes(15)]).toString("base64url");
   await promisify(execFile)("java", [...java, "kafka.tools.StorageTool", "format", "-t", id, "-c", file], { timeout: START_MS });
   const child = spawn("java", [...java, "kafka.Kafka", file], { stdio: ["ignore", "pipe", "pipe"] });
   const said = listenTo(child);
