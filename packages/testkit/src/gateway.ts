@@ -82,7 +82,7 @@ const STOP_MS = 20_000;
 const MAIN = fileURLToPath(new URL("../../../services/unigate/bin/main.js", import.meta.url));
 const MESH = fileURLToPath(new URL("../dist/mesh-process.js", import.meta.url));
 
-/** Starts the built product (`tsc -b` first) and waits until it is ready. Fails with its output when it does not start. */
+/** Starts the built product (`npm run build` first) and waits until it is ready. Fails with its output when it does not start. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const folder = mkdtempSync(join(tmpdir(), "unigate-test-"));
   const dataDir = join(folder, "data");
